@@ -9,8 +9,7 @@ from peckorder.bounds import (
     stability_bound,
     stability_coefficient,
 )
-from peckorder.exceptions import DataError
-from support.helpers import exactly
+from support.helpers import refuses
 
 # Scores -3, 0, 4; thresholds -1, 2: the margins are 2, 1, 2, the least of them 1.
 # The rule has norm sqrt(1 + 1 + 4), so gamma^2 = 1/6; R^2 = 16 and k - 1 = 2.
@@ -79,48 +78,34 @@ def test_neither_the_length_of_a_rule_nor_that_of_rows_matters(size):
         assert_allclose(bound, [1.0 + slack, 1.0 + slack], rtol=1e-12)
 
 
-def test_rows_too_long_for_a_score_are_refused():
-    sentence = (
-        "prank_mistake_bound: X must be small enough for its scores to be finite; got "
-        "rows of norms up to inf."
-    )
-    with pytest.raises(DataError, match=exactly(sentence)):
-        prank_mistake_bound([[1.7e308, 1.7e308]] * 2, [1, 2], [1.0, 1.0], [0.0])
+# Arguments other than those above, and the sentence that refuses them.
+REFUSED = [
+    (
+        {"X": [[1.7e308, 1.7e308]] * 2, "y": [1, 2], "coef": [1.0, 1.0], "thresholds": [0.0]},
+        "X must be small enough for its scores to be finite; got rows of norms up to inf.",
+    ),
+    *(
+        ({"coef": coef}, f"coef must be 1 finite weights, one per feature; got {coef!r}.")
+        for coef in ([1.0, 2.0], [[1.0]], [np.nan], [], [10**400])
+    ),
+    *(
+        (
+            {"thresholds": thresholds},
+            f"thresholds must be 2 finite thresholds, one less than classes; got {thresholds!r}.",
+        )
+        for thresholds in ([0.0], [0.0, 1.0, 2.0], [0.0, np.inf])
+    ),
+    ({"thresholds": [2.0, -1.0]}, "thresholds must be ascending; got [2.0, -1.0]."),
+    ({"y": Y[:2]}, "y must be one label per row; got 2 labels for 3 rows."),
+    ({"y": [1, 1, 1], "thresholds": []}, "y must hold at least two classes; got one class, [1]."),
+]
 
 
-@pytest.mark.parametrize("coef", [[1.0, 2.0], [[1.0]], [np.nan], [], [10**400]])
-def test_bad_weights_are_refused(coef):
-    sentence = f"prank_mistake_bound: coef must be 1 finite weights, one per feature; got {coef!r}."
-    with pytest.raises(ValueError, match=exactly(sentence)):
-        prank_mistake_bound(X, Y, coef, B)
-
-
-@pytest.mark.parametrize("thresholds", [[0.0], [0.0, 1.0, 2.0], [0.0, np.inf]])
-def test_bad_thresholds_are_refused(thresholds):
-    sentence = (
-        "prank_mistake_bound: thresholds must be 2 finite thresholds, one less than "
-        f"classes; got {thresholds!r}."
-    )
-    with pytest.raises(ValueError, match=exactly(sentence)):
-        prank_mistake_bound(X, Y, W, thresholds)
-
-
-def test_thresholds_out_of_order_are_refused():
-    sentence = "prank_mistake_bound: thresholds must be ascending; got [2.0, -1.0]."
-    with pytest.raises(ValueError, match=exactly(sentence)):
-        prank_mistake_bound(X, Y, W, [2.0, -1.0])
-
-
-def test_another_number_of_labels_is_refused():
-    sentence = "prank_mistake_bound: y must be one label per row; got 2 labels for 3 rows."
-    with pytest.raises(ValueError, match=exactly(sentence)):
-        prank_mistake_bound(X, Y[:2], W, B)
-
-
-def test_a_single_class_is_refused():
-    sentence = "prank_mistake_bound: y must hold at least two classes; got one class, [1]."
-    with pytest.raises(DataError, match=exactly(sentence)):
-        prank_mistake_bound(X, [1, 1, 1], W, [])
+@pytest.mark.parametrize(("changed", "sentence"), REFUSED)
+def test_arguments_of_the_mistake_bound_are_refused(changed, sentence):
+    arguments = {"X": X, "y": Y, "coef": W, "thresholds": B} | changed
+    with refuses(f"prank_mistake_bound: {sentence}"):
+        prank_mistake_bound(**arguments)
 
 
 def test_a_missing_value_is_refused():
@@ -165,10 +150,10 @@ def test_the_bound_on_rankboost_falls_with_rows():
         ("delta", 1.0, "a number > 0 and < 1"),
     ],
 )
-def test_a_bound_on_rankboost_that_cannot_be_is_refused(name, value, rule):
+def test_arguments_of_the_bound_on_rankboost_are_refused(name, value, rule):
     given = {"m": 9, "n": 9, "d": 2, "rounds": 1, "delta": 0.1, name: value}
     sentence = f"rankboost_vc_bound: {name} must be {rule}; got {value!r}."
-    with pytest.raises(ValueError, match=exactly(sentence)):
+    with refuses(sentence):
         rankboost_vc_bound(**given)
 
 
@@ -200,7 +185,7 @@ def test_the_stability_coefficient_worked_by_hand():
     assert stability_coefficient(**GIVEN | {"power": 1}) == pytest.approx(0.04)
 
 
-def test_the_error_that_was_seen_is_added():
+def test_the_empirical_error_is_added():
     without = stability_bound(**GIVEN, delta=0.1)
     assert stability_bound(**GIVEN, delta=0.1, empirical_error=1.5) == without + 1.5
 
@@ -238,9 +223,9 @@ BAD_STABILITY = [
 
 
 @pytest.mark.parametrize(("name", "value", "rule"), BAD_STABILITY)
-def test_a_stability_coefficient_that_cannot_be_is_refused(name, value, rule):
+def test_arguments_of_the_stability_coefficient_are_refused(name, value, rule):
     sentence = f"stability_coefficient: {name} must be {rule}; got {value!r}."
-    with pytest.raises(ValueError, match=exactly(sentence)):
+    with refuses(sentence):
         stability_coefficient(**GIVEN | {name: value})
 
 
@@ -253,7 +238,7 @@ def test_a_stability_coefficient_that_cannot_be_is_refused(name, value, rule):
         ("variant", "tight", "one of 'printed', 'safe'"),
     ],
 )
-def test_a_stability_bound_that_cannot_be_is_refused(name, value, rule):
+def test_arguments_of_the_stability_bound_are_refused(name, value, rule):
     sentence = f"stability_bound: {name} must be {rule}; got {value!r}."
-    with pytest.raises(ValueError, match=exactly(sentence)):
+    with refuses(sentence):
         stability_bound(**GIVEN | {"delta": 0.1, name: value})

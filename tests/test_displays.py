@@ -11,7 +11,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from peckorder import metrics
 from peckorder.displays import OnlineCurveDisplay, RankingCurveDisplay
 from peckorder.exceptions import MissingExtraError
-from support.helpers import exactly
+from support.helpers import exactly, refuses
 
 RNG = np.random.default_rng(0)
 QID = np.repeat(np.arange(10), 20)
@@ -79,7 +79,7 @@ def test_a_ranking_curve_of_one_query_has_no_band():
     assert np.isfinite(display.line_.get_ydata()).all()
 
 
-def test_a_curve_without_a_value_is_told_of():
+def test_a_curve_without_a_value_causes_a_warning():
     sentence = (
         "RankingCurveDisplay: 'p(7)' is undefined for every query, so that there is no curve."
     )
@@ -156,11 +156,11 @@ def test_a_missing_matplotlib_is_named(monkeypatch):
         "displays: matplotlib must be installed to draw; got none. Type "
         "pip install 'peckorder[plot]'."
     )
-    with pytest.raises(MissingExtraError, match=exactly(sentence)):
+    with refuses(sentence, MissingExtraError):
         OnlineCurveDisplay.from_predictions([1, 2], [1, 2])
 
 
-# --- what cannot be drawn is refused before anything is measured ---
+# Options are refused before anything is measured.
 
 
 @pytest.mark.parametrize(
@@ -168,12 +168,12 @@ def test_a_missing_matplotlib_is_named(monkeypatch):
     [[], 0, -1, 5, None, [0], [1, -1], [2.0], ["1"], "123", [True], [1, None], [2**60]],
     ids=repr,
 )
-def test_cutoffs_that_are_none_are_refused(cutoffs):
+def test_cutoffs_are_refused(cutoffs):
     sentence = (
         "RankingCurveDisplay: cutoffs must be integers from 1 to 2**53, one at least; "
         f"got {cutoffs!r}."
     )
-    with pytest.raises(ValueError, match=exactly(sentence)):
+    with refuses(sentence):
         RankingCurveDisplay.from_predictions(None, None, cutoffs=cutoffs)
 
 
@@ -199,7 +199,7 @@ def test_metrics_without_a_cutoff_are_refused(metric, hint):
         "'recall', 'hits', 'rank', 'ndcg'), with what is good or the gain in brackets "
         f"if need be ('p(2)', 'ndcg(exponential)'); got {metric!r}.{hint}"
     )
-    with pytest.raises(ValueError, match=exactly(sentence)):
+    with refuses(sentence):
         RankingCurveDisplay.from_predictions(None, None, metric=metric)
 
 
@@ -218,36 +218,36 @@ each_display = pytest.mark.parametrize("display", DISPLAYS)
         ("draw", None, "True or False"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(display, option, value, rule):
+def test_options_are_refused(display, option, value, rule):
     sentence = f"{display.__name__}: {option} must be {rule}; got {value!r}."
-    with pytest.raises(ValueError, match=exactly(sentence)):
+    with refuses(sentence):
         display.from_predictions(None, None, **{option: value})
 
 
 @each_display
-def test_unknown_options_are_refused(display):
-    sentence = (
-        f"{display.__name__}: options must be those of matplotlib's plot; got cutoff, colour."
-    )
-    with pytest.raises(TypeError, match=exactly(sentence)):
-        display.from_predictions(None, None, cutoff=3, colour="red", lw=2)
-
-
-@each_display
-def test_options_of_no_line_are_refused(display):
-    sentence = f"{display.__name__}: options must be none with draw=False; got color."
-    with pytest.raises(TypeError, match=exactly(sentence)):
-        display.from_predictions(None, None, draw=False, color="red")
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"cutoff": 3, "colour": "red", "lw": 2},
+            "options must be those of matplotlib's plot; got cutoff, colour.",
+        ),
+        ({"draw": False, "color": "red"}, "options must be none with draw=False; got color."),
+    ],
+)
+def test_options_of_lines_are_refused(display, options, sentence):
+    with refuses(f"{display.__name__}: {sentence}", TypeError):
+        display.from_predictions(None, None, **options)
 
 
 @every_display
-def test_drawing_again_is_as_careful(draw):
+def test_options_of_plot_are_refused(draw):
     display = draw(draw=False)
-    who = type(display).__name__
-    with pytest.raises(ValueError, match=rf"^{who}: ax must be .*; got 3\.$"):
+    name = type(display).__name__
+    with pytest.raises(ValueError, match=rf"^{name}: ax must be .*; got 3\.$"):
         display.plot(3)
-    with pytest.raises(ValueError, match=rf"^{who}: name must be .*; got 3\.$"):
+    with pytest.raises(ValueError, match=rf"^{name}: name must be .*; got 3\.$"):
         display.plot(name=3)
-    with pytest.raises(TypeError, match=rf"^{who}: options must be .*; got qid\.$"):
+    with pytest.raises(TypeError, match=rf"^{name}: options must be .*; got qid\.$"):
         display.plot(qid=QID)
     assert not hasattr(display, "ax_")

@@ -5,9 +5,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.exceptions import DataError
 from peckorder.losses import pair_loss
-from peckorder.magnitude.compiled import pair_losses
-from peckorder.metrics import _lists
-from support.helpers import exactly
+from peckorder.magnitude.compiled import svrank as compiled
+from peckorder.magnitude.svrank_solver import loss as svrank_loss
+from support.helpers import refuses
 
 KINDS = ["mp", "svr", "hr", "hmp", "hmpc"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -24,11 +24,11 @@ def epsilon_of(kind, epsilon=0.25):
 @every_power
 def test_the_losses_are_the_golden_ones(golden, case, kind, power):
     given = golden("pairloss")["cases"][case]
-    wanted = given["results"][f"{kind}{power}"]
+    expected = given["results"][f"{kind}{power}"]
     epsilon = epsilon_of(kind, given["eps"])
     value, gradient = pair_loss(kind, given["h"], given["y"], power=power, **epsilon)
-    assert value == pytest.approx(wanted["sum_over_ordered_pairs"], rel=1e-13)
-    assert_allclose(gradient, wanted["gradient"], rtol=1e-13, atol=1e-13)
+    assert value == pytest.approx(expected["sum_over_ordered_pairs"], rel=1e-13)
+    assert_allclose(gradient, expected["gradient"], rtol=1e-13, atol=1e-13)
 
 
 def test_all_golden_cases_are_tried(golden):
@@ -111,7 +111,7 @@ def test_a_query_of_one_row_costs_nothing(kind, power):
 
 @every_kind
 @every_power
-def test_rows_that_weigh_nothing_cost_nothing(kind, power):
+def test_rows_without_weight_cost_nothing(kind, power):
     loss = pair_loss(
         kind, [1.0, 2.0], [2, 1], sample_weight=[0, 0], power=power, **epsilon_of(kind)
     )
@@ -121,13 +121,13 @@ def test_rows_that_weigh_nothing_cost_nothing(kind, power):
 
 @every_kind
 @every_power
-def test_a_row_that_weighs_nothing_may_be_far_away(kind, power):
+def test_a_row_without_weight_may_be_far_away(kind, power):
     h, y, w = [0.1, 0.3, 1e100], [2.0, 1.0, -1e100], [1.0, 2.0, 0.0]
     how = {"power": power} | epsilon_of(kind)
     got = pair_loss(kind, h, y, sample_weight=w, **how)
-    wanted = pair_loss(kind, h[:2], y[:2], sample_weight=w[:2], **how)
-    assert got.value == pytest.approx(wanted.value, rel=1e-14)
-    assert_allclose(got.gradient, [*wanted.gradient, 0.0], rtol=1e-14)
+    expected = pair_loss(kind, h[:2], y[:2], sample_weight=w[:2], **how)
+    assert got.value == pytest.approx(expected.value, rel=1e-14)
+    assert_allclose(got.gradient, [*expected.gradient, 0.0], rtol=1e-14)
 
 
 @every_power
@@ -177,7 +177,7 @@ def test_threads_and_queries_out_of_order_change_nothing(kind, power, top_weight
     how = {"power": power, "top_weight": top_weight} | epsilon_of(kind)
     alone = pair_loss(kind, h, y, qid=qid, **how)
     monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "rows", 64)
-    monkeypatch.setattr(_lists, "n_cores", lambda: 4)
+    monkeypatch.setattr(svrank_loss, "n_cores", lambda: 4)
     shared = pair_loss(kind, h, y, qid=qid, **how)
     assert shared.value == alone.value
     assert_array_equal(shared.gradient, alone.gradient)
@@ -195,8 +195,8 @@ def test_compiled_band_sorts_rows_in_any_order():
     order = np.arange(n)
     for _ in range(2):
         gradient, value = np.empty(n), np.empty(3)
-        rows = pair_losses.ErrorRows(error, weight, order)
-        pair_losses.band(offsets, 0, 3, rows, 0.1, 2, work, gradient, value)
+        rows = compiled.ErrorRows(error, weight, order)
+        compiled.band(offsets, 0, 3, rows, 0.1, 2, work, gradient, value)
         results.append((value, gradient))
         assert (np.diff(error[order[:20]]) <= 0).all()
         assert (np.diff(error[order[20:]]) <= 0).all()
@@ -214,111 +214,69 @@ def test_inputs_are_left_as_they_are():
     assert_array_equal(w, np.ones(3))
 
 
-def test_columns_of_frames_and_views_will_do():
+def test_columns_of_frames_and_views_are_accepted():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"h": [0.5, 2.0, 1.0], "y": [1, 2, 3]}, index=[7, 8, 9])
-    wanted = pair_loss("mp", [0.5, 2.0, 1.0], [1, 2, 3])
+    expected = pair_loss("mp", [0.5, 2.0, 1.0], [1, 2, 3])
     got = pair_loss("mp", frame["h"], frame["y"].astype("Int64"))
     strided = pair_loss("mp", np.repeat([0.5, 2.0, 1.0], 2)[::2], [1, 2, 3])
-    assert got.value == strided.value == wanted.value
+    assert got.value == strided.value == expected.value
 
 
-def raises_sentence(sentence, error=ValueError):
-    return pytest.raises(error, match=exactly(sentence))
+KIND = "kind must be one of 'mp', 'svr', 'hr', 'hmp', 'hmpc'; got"
+NUMBERS = "one number per row, of one row at least; got an array of shape"
+OVERFLOW = "scores, y and sample_weight must be small enough for finite sums; got an overflow."
+LARGE = {"scores": [1e200, -1e200], "power": 2}
+# Arguments other than those of two rows, and the sentence that refuses them.
+OPTIONS = [
+    ({"kind": "hmpcc"}, f"{KIND} 'hmpcc'. Did you mean 'hmpc' or 'hmp'?"),
+    ({"kind": "SVR"}, f"{KIND} 'SVR'. Did you mean 'svr'?"),
+    ({"kind": "mprank"}, f"{KIND} 'mprank'. Did you mean 'mp'?"),
+    ({"kind": "logistic"}, f"{KIND} 'logistic'."),
+    ({"kind": None}, f"{KIND} None."),
+    *(
+        ({"power": power}, f"power must be 1 or 2; got {power!r}.")
+        for power in (0, 3, 1.5, 2.0, True, "1")
+    ),
+    *(
+        (
+            {"kind": "svr", "epsilon": epsilon},
+            f"epsilon must be a finite number >= 0; got {epsilon!r}.",
+        )
+        for epsilon in (-0.1, np.nan, np.inf, "wide")
+    ),
+    *(
+        ({"top_weight": top}, f"top_weight must be a finite number >= 0; got {top!r}.")
+        for top in (-1, np.nan, np.inf, None)
+    ),
+    *(
+        ({"kind": kind, "epsilon": 0.1}, "epsilon must be 0 unless kind is 'svr'; got 0.1.")
+        for kind in ("mp", "hr", "hmp", "hmpc")
+    ),
+]
+DATA = [
+    *(
+        ({name: [1.0, value]}, f"{name} must be finite; got {value!r} in row 1.")
+        for name in ("scores", "y", "sample_weight")
+        for value in (np.nan, np.inf, -np.inf)
+    ),
+    ({"y": [1.0]}, "y must be one number per row, 2 in all; got 1."),
+    ({"sample_weight": [1.0]}, "sample_weight must be one number per row, 2 in all; got 1."),
+    ({"qid": [1, 1, 1]}, "qid must be one value per row, 2 in all; got 3."),
+    ({"sample_weight": [1, -1]}, "sample_weight must be >= 0; got -1.0 in row 1."),
+    ({"scores": ["a", "b"]}, "scores must be numbers; got ['a', 'b']."),
+    ({"scores": [[1.0], [1.0, 2.0]]}, "scores must be numbers; got [[1.0], [1.0, 2.0]]."),
+    ({"scores": [[1.0]]}, f"scores must be {NUMBERS} (1, 1)."),
+    ({"scores": []}, f"scores must be {NUMBERS} (0,)."),
+    *(({"kind": kind} | LARGE, OVERFLOW) for kind in KINDS),
+]
 
 
-@pytest.mark.parametrize(
-    ("kind", "hint"),
-    [
-        ("hmpcc", " Did you mean 'hmpc' or 'hmp'?"),
-        ("SVR", " Did you mean 'svr'?"),
-        ("mprank", " Did you mean 'mp'?"),
-        ("logistic", ""),
-        (None, ""),
-    ],
-)
-def test_an_unknown_kind_is_refused(kind, hint):
-    sentence = (
-        f"pair_loss: kind must be one of 'mp', 'svr', 'hr', 'hmp', 'hmpc'; got {kind!r}.{hint}"
-    )
-    with raises_sentence(sentence):
-        pair_loss(kind, [1.0], [1.0])
+REFUSED = [(ValueError, *case) for case in OPTIONS] + [(DataError, *case) for case in DATA]
 
 
-@pytest.mark.parametrize("power", [0, 3, 1.5, 2.0, True, "1"])
-def test_other_powers_are_refused(power):
-    with raises_sentence(f"pair_loss: power must be 1 or 2; got {power!r}."):
-        pair_loss("mp", [1.0], [1.0], power=power)
-
-
-@pytest.mark.parametrize("epsilon", [-0.1, np.nan, np.inf, "wide"])
-def test_an_impossible_band_is_refused(epsilon):
-    sentence = f"pair_loss: epsilon must be a finite number >= 0; got {epsilon!r}."
-    with raises_sentence(sentence):
-        pair_loss("svr", [1.0], [1.0], epsilon=epsilon)
-
-
-@pytest.mark.parametrize("top_weight", [-1, np.nan, np.inf, None])
-def test_an_impossible_weight_of_the_top_is_refused(top_weight):
-    sentence = f"top_weight must be a finite number >= 0; got {top_weight!r}."
-    with raises_sentence(f"pair_loss: {sentence}"):
-        pair_loss("mp", [1.0], [1.0], top_weight=top_weight)
-
-
-@pytest.mark.parametrize("kind", ["mp", "hr", "hmp", "hmpc"])
-def test_a_band_for_losses_without_one_is_refused(kind):
-    sentence = "pair_loss: epsilon must be 0 unless kind is 'svr'; got 0.1."
-    with raises_sentence(sentence):
-        pair_loss(kind, [1.0], [1.0], epsilon=0.1)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("name", ["scores", "y", "sample_weight"])
-def test_what_is_not_finite_is_refused(name, value):
-    given = {"scores": [1.0, 2.0], "y": [1.0, 2.0], name: [1.0, value]}
-    with raises_sentence(f"pair_loss: {name} must be finite; got {value!r} in row 1."):
-        pair_loss("mp", **given)
-
-
-@pytest.mark.parametrize("name", ["y", "sample_weight"])
-def test_another_length_is_refused(name):
-    given = {"scores": [1.0, 2.0], "y": [1.0, 2.0], name: [1.0]}
-    sentence = f"pair_loss: {name} must be one number per row, 2 in all; got 1."
-    with raises_sentence(sentence, DataError):
-        pair_loss("mp", **given)
-
-
-def test_another_number_of_queries_is_refused():
-    sentence = "pair_loss: qid must be one value per row, 2 in all; got 3."
-    with raises_sentence(sentence, DataError):
-        pair_loss("mp", [1.0, 2.0], [1, 2], qid=[1, 1, 1])
-
-
-def test_a_negative_weight_is_refused():
-    sentence = "pair_loss: sample_weight must be >= 0; got -1.0 in row 1."
-    with raises_sentence(sentence, DataError):
-        pair_loss("mp", [1.0, 2.0], [1, 2], sample_weight=[1, -1])
-
-
-@pytest.mark.parametrize(
-    ("values", "told"),
-    [
-        (["a", "b"], "numbers; got ['a', 'b']"),
-        ([[1.0], [1.0, 2.0]], "numbers; got [[1.0], [1.0, 2.0]]"),
-        ([[1.0]], "one number per row, of one row at least; got an array of shape (1, 1)"),
-        ([], "one number per row, of one row at least; got an array of shape (0,)"),
-    ],
-)
-def test_what_is_no_column_of_numbers_is_refused(values, told):
-    with raises_sentence(f"pair_loss: scores must be {told}.", DataError):
-        pair_loss("mp", values, [1.0, 2.0])
-
-
-@every_kind
-def test_sums_that_overflow_are_refused(kind):
-    sentence = (
-        "pair_loss: scores, y and sample_weight must be small enough for finite sums; "
-        "got an overflow."
-    )
-    with raises_sentence(sentence, DataError):
-        pair_loss(kind, [1e200, -1e200], [1, 2], power=2)
+@pytest.mark.parametrize(("error", "changed", "sentence"), REFUSED, ids=range(len(REFUSED)))
+def test_arguments_are_refused(error, changed, sentence):
+    arguments = {"kind": "mp", "scores": [1.0, 2.0], "y": [1.0, 2.0]} | changed
+    with refuses(f"pair_loss: {sentence}", error):
+        pair_loss(**arguments)

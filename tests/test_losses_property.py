@@ -87,8 +87,8 @@ def options(kind, power, top_weight=0.0, epsilon=0.5):
     return how | ({"epsilon": epsilon} if kind == "svr" else {})
 
 
-def assert_same(got, wanted):
-    value, gradient = wanted
+def assert_same(got, expected):
+    value, gradient = expected
     scale = max(abs(gradient).max(), 1e-300)
     assert_allclose(got.value, value, rtol=1e-13, atol=1e-300)
     assert_allclose(got.gradient, gradient, rtol=1e-12, atol=1e-13 * scale)
@@ -143,7 +143,7 @@ def test_the_order_of_rows_does_not_matter(kind, power, table, random, top):
 @every_loss
 @EXAMPLES
 @given(tables(few), tops)
-def test_rows_of_weight_zero_are_as_good_as_absent(kind, power, table, top):
+def test_rows_of_weight_zero_are_ignored(kind, power, table, top):
     h, y, weight, qid = table
     how = options(kind, power, top)
     is_there = weight > 0

@@ -1,5 +1,6 @@
 """Pictures of rankings, in the way of scikit-learn's displays. Needs matplotlib."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from reprlib import repr as repr_
@@ -26,8 +27,48 @@ _AXES = optional(Rule("axes of matplotlib", lambda value: hasattr(value, "fill_b
 
 
 @entry
+class CurveDisplay(ABC):
+    """A curve that can be drawn, on axes of its own or of others."""
+
+    name: str | None
+    line_: Any
+
+    @abstractmethod
+    def _draw(self, line: dict[str, object]) -> None:
+        """Draw the curve on `ax_`, by these options, and name the axes."""
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **line: Any) -> Self:
+        """Draw the curve, with its interval if it has one.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; None for new axes.
+        name : str or None, default=None
+            Another name for the legend; None for that of the display.
+        **line
+            Options of matplotlib's `plot`.
+
+        Returns
+        -------
+        self
+            With `ax_`, `figure_` and `line_`.
+        """
+        _check_drawing(name, ax, line)
+        self.ax_ = _pyplot().subplots()[1] if ax is None else ax
+        self.figure_ = self.ax_.figure
+        self._draw({"label": self.name if name is None else name} | line)
+        self.ax_.set_xscale("log")
+        # Legends leave out labels that begin with an underscore.
+        label = self.line_.get_label()
+        if label and not label.startswith("_"):
+            self.ax_.legend()
+        return self
+
+
+@entry
 @dataclass(eq=False)
-class RankingCurveDisplay:
+class RankingCurveDisplay(CurveDisplay):
     """A metric against the cut-off: how good the first k rows are, for several k.
 
     Make it with `from_predictions`; `plot` draws it again, on other axes.
@@ -117,40 +158,19 @@ class RankingCurveDisplay:
         display = cls(np.array(at), mean, low, high, metric, name)
         return display.plot(ax, **line) if draw else display
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **line: Any) -> Self:
-        """Draw the curve and its interval.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None for new axes.
-        name : str or None, default=None
-            Another name for the legend; None for that of the display.
-        **line
-            Options of matplotlib's `plot`.
-
-        Returns
-        -------
-        self
-            With `ax_`, `figure_` and `line_`.
-        """
-        _check_drawing(name, ax, line)
-        self.ax_ = _axes(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, line: dict[str, object]) -> None:
         # A curve of one cut-off is a point.
-        line = {"marker": ".", "label": self.name if name is None else name} | line
-        self.line_ = _draw(self.ax_, self.cutoffs, self.mean, line)
+        (self.line_,) = self.ax_.plot(self.cutoffs, self.mean, **{"marker": "."} | line)
         color = self.line_.get_color()
         self.ax_.fill_between(
             self.cutoffs, self.low, self.high, color=color, alpha=0.2, linewidth=0
         )
         self.ax_.set(xlabel="first k rows", ylabel=self.metric)
-        return self
 
 
 @entry
 @dataclass(eq=False)
-class OnlineCurveDisplay:
+class OnlineCurveDisplay(CurveDisplay):
     """The mean loss of the first t predictions, for every t: a learning curve.
 
     ``L_t = (1/t) sum_{s <= t} |yhat_s - y_s|`` against t. Make it with
@@ -214,30 +234,9 @@ class OnlineCurveDisplay:
         display = cls(np.arange(1, len(loss) + 1), loss, name)
         return display.plot(ax, **line) if draw else display
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **line: Any) -> Self:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; None for new axes.
-        name : str or None, default=None
-            Another name for the legend; None for that of the display.
-        **line
-            Options of matplotlib's `plot`.
-
-        Returns
-        -------
-        self
-            With `ax_`, `figure_` and `line_`.
-        """
-        _check_drawing(name, ax, line)
-        self.ax_ = _axes(ax)
-        self.figure_ = self.ax_.figure
-        line = {"label": self.name if name is None else name} | line
-        self.line_ = _draw(self.ax_, self.rounds, self.loss, line)
+    def _draw(self, line: dict[str, object]) -> None:
+        (self.line_,) = self.ax_.plot(self.rounds, self.loss, **line)
         self.ax_.set(xlabel="rows seen", ylabel="time-averaged rank loss")
-        return self
 
 
 def _check_drawing(name: object, ax: object, line: dict[str, object], draw: bool = True) -> None:
@@ -304,18 +303,3 @@ def _pyplot() -> Axes:
             error=MissingExtraError,
         ) from None
     return pyplot
-
-
-def _axes(ax: Axes | None) -> Axes:
-    """Return axes to draw on."""
-    return _pyplot().subplots()[1] if ax is None else ax
-
-
-def _draw(ax: Axes, x: Ints, y: Floats, line: dict[str, object]) -> Axes:
-    """Draw a line and, if it has a name, the legend of all lines."""
-    (drawn,) = ax.plot(x, y, **line)
-    ax.set_xscale("log")
-    # Legends leave out labels that begin with an underscore.
-    if drawn.get_label() and not drawn.get_label().startswith("_"):
-        ax.legend()
-    return drawn

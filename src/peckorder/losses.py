@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry, refusal
-from peckorder._core.typing import Floats, Ints, VectorLike
+from peckorder._core.typing import Floats, VectorLike
 from peckorder._core.validation import (
     Rule,
     not_negative,
@@ -17,14 +17,7 @@ from peckorder._core.validation import (
     whole,
 )
 from peckorder.feedback import Queries
-from peckorder.magnitude.compiled import pair_losses
-from peckorder.magnitude.compiled.label_pair_losses import (
-    LabelledRows,
-    Scratch,
-    discordant,
-    lifted_band,
-)
-from peckorder.metrics import share_lists, sort_within_lists
+from peckorder.magnitude.svrank_solver.loss import PairRisk
 
 __all__ = ["PairLoss", "pair_loss"]
 
@@ -136,79 +129,12 @@ def pair_loss(
     weight: Floats = np.ones(len(score))
     if sample_weight is not None:
         weight = weights(sample_weight, len(score))
-    columns = score, truth, weight, queries
+    how = int(power), float(epsilon), float(top_weight)
+    risk = PairRisk(kind, truth, truth, queries, weight, *how)
     with np.errstate(over="ignore", invalid="ignore"):
-        if kind in {"mp", "svr"} and top_weight == 0:
-            loss = _band(*columns, int(power), float(epsilon))
-        else:
-            tops = float(top_weight), int(power), float(epsilon)
-            loss = _by_label(kind, *columns, *tops)
+        loss = PairLoss(*risk(score))
     if not (np.isfinite(loss.value) and np.isfinite(loss.gradient).all()):
         raise refusal(
             "scores, y and sample_weight", "be small enough for finite sums", "an overflow"
         )
     return loss
-
-
-def _band(
-    score: Floats, truth: Floats, weight: Floats, queries: Queries, power: int, epsilon: float
-) -> PairLoss:
-    """Sum losses that depend on the differences of errors alone."""
-    offsets, n_rows = queries.offsets, len(score)
-    score, truth, weight = (queries.arrange(c) for c in (score, truth, weight))
-    error, gradient = np.empty(n_rows), np.empty(n_rows)
-    value, work = np.empty(len(queries)), np.empty((3, n_rows))
-    share_lists(offsets, pair_losses.errors, score, truth, weight, error)
-    order: Ints = np.arange(n_rows)
-    if power == 1 or epsilon > 0:
-        order = _descending(error, offsets)
-    rows = pair_losses.ErrorRows(error, weight, order)
-    share_lists(offsets, pair_losses.band, rows, epsilon, power, work, gradient, value)
-    return PairLoss(float(value.sum()), queries.restore(gradient))
-
-
-def _by_label(
-    kind: str,
-    score: Floats,
-    truth: Floats,
-    weight: Floats,
-    queries: Queries,
-    top_weight: float,
-    power: int,
-    epsilon: float,
-) -> PairLoss:
-    """Sum losses that depend on which true value is the larger."""
-    offsets, n_rows = queries.offsets, len(score)
-    order = _descending(-queries.arrange(truth), offsets)
-    order = order if queries.order is None else queries.order[order]
-    score, truth, weight = score[order], truth[order], weight[order]
-    values, lifted = score, weight
-    if kind != "hr":
-        values = np.empty(n_rows)
-        share_lists(offsets, pair_losses.errors, score, truth, weight, values)
-    if top_weight > 0.0:
-        lifted = np.empty(n_rows)
-        share_lists(offsets, pair_losses.lift, truth, weight, top_weight, lifted)
-    slope, gradient = np.empty(n_rows), np.empty(n_rows)
-    value = np.empty(len(queries))
-    scratch = Scratch(
-        np.empty((4, n_rows)),
-        np.empty((2, n_rows, 5 if top_weight > 0.0 else 4)),
-        np.empty(n_rows, dtype=np.int64),
-    )
-    key = score if kind == "hmp" else values
-    rows = LabelledRows(truth, key, values, weight, lifted)
-    if kind in {"mp", "svr"}:
-        share_lists(offsets, lifted_band, rows, epsilon, power, scratch, slope, value)
-    else:
-        is_key = kind != "hmp"
-        share_lists(offsets, discordant, rows, is_key, power, scratch, slope, value)
-    gradient[order] = slope
-    return PairLoss(float(value.sum()), gradient)
-
-
-def _descending(key: Floats, offsets: Ints) -> Ints:
-    """Return the rows of each query in the order of keys, the largest first."""
-    order = np.arange(len(key))
-    sort_within_lists(key.copy(), order, offsets, stable=False)
-    return order

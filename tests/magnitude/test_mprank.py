@@ -103,10 +103,10 @@ def test_a_kernel_may_be_named_called_or_given(kernel):
 
     called = MPRank(kernel=function).fit(X, y)
     given = MPRank(kernel="precomputed").fit(function(X, X), y)
-    wanted = named.predict(X[:7])
-    np.testing.assert_allclose(called.predict(X[:7]), wanted)
-    np.testing.assert_allclose(given.predict(function(X[:7], X)), wanted)
-    np.testing.assert_allclose(named.predict(sparse.csr_array(X[:7])), wanted)
+    expected = named.predict(X[:7])
+    np.testing.assert_allclose(called.predict(X[:7]), expected)
+    np.testing.assert_allclose(given.predict(function(X[:7], X)), expected)
+    np.testing.assert_allclose(named.predict(sparse.csr_array(X[:7])), expected)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
@@ -132,7 +132,7 @@ def test_kernels_need_not_be_kept(monkeypatch):
     X, y = make(50)
     qid = np.arange(50) % 4
     kept = MPRank(kernel="rbf", C=10.0).fit(X, y, qid=qid)
-    monkeypatch.setattr("peckorder.magnitude.mprank_solver.solve._STORED_ROWS", 10)
+    monkeypatch.setattr("peckorder.magnitude.mprank_solver.solve.STORED_ROWS", 10)
     monkeypatch.setattr("peckorder.magnitude.mprank_solver.kernel_matrix._TILE", 7)
     model = MPRank(kernel="rbf", C=10.0, solver="cg", tol=1e-22)
     model.fit(X, y, qid=qid)
@@ -151,7 +151,7 @@ def test_single_precision_costs_little():
         np.testing.assert_allclose(single, double, rtol=1e-6, atol=1e-6)
 
 
-def test_constant_labels_teach_nothing():
+def test_nothing_is_learnt_from_constant_labels():
     X, _ = make()
     for kernel in ("linear", "rbf"):
         for solver in SOLVERS:
@@ -161,7 +161,7 @@ def test_constant_labels_teach_nothing():
             assert model.objective_ == model.dual_gap_ == 0.0
 
 
-def test_queries_of_one_row_teach_nothing():
+def test_nothing_is_learnt_from_queries_of_one_row():
     X, y = make()
     model = MPRank().fit(X, y, qid=np.arange(30))
     assert not model.coef_.any()
@@ -171,7 +171,7 @@ def test_queries_of_one_row_teach_nothing():
 @pytest.mark.parametrize("solver", ["cholesky", "eigh"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
 @pytest.mark.parametrize("C", [1e-8, 1.0, 1e6, 1e12])
-def test_repeated_rows_and_features_do_no_harm(solver, kernel, C):
+def test_repeated_rows_and_features_are_accepted(solver, kernel, C):
     X, y = make(12, 3)
     X = np.hstack([X, X[:, :1]])
     X = np.vstack([X, X])
@@ -201,15 +201,15 @@ def test_pairs_are_left_out_soundly_for_every_c(kernel, C):
         for j in range(i):
             r = np.linalg.solve(G[np.ix_([i, j], [i, j])], e[[i, j]])
             total += (r[1] - r[0]) ** 2
-    wanted = total / (n * (n - 1) / 2)
+    expected = total / (n * (n - 1) / 2)
     if kernel == "linear":
         model = MPRank(C=C).fit(Q[:, :4] * np.sqrt(s[:4]), y)
     else:
         model = MPRank(C=C, kernel="precomputed").fit((Q * s) @ Q.T, y)
-    assert model.leave_pair_out_error() == pytest.approx(wanted, rel=1e-7)
+    assert model.leave_pair_out_error() == pytest.approx(expected, rel=1e-7)
 
 
-def test_few_features_take_a_short_way_that_is_given_up_in_doubt():
+def test_a_decomposition_by_features_is_not_used_where_it_is_imprecise():
     X, y = make(40, 3)
     model = MPRank(C=5.0).fit(X, y)
     long = MPRank(C=5.0, kernel="precomputed").fit(X @ X.T, y)
@@ -229,7 +229,7 @@ def test_few_features_take_a_short_way_that_is_given_up_in_doubt():
     assert found == pytest.approx(total / 120, rel=1e-7)
 
 
-def test_a_search_finds_what_leaving_pairs_out_says():
+def test_a_search_chooses_by_leave_pair_out_errors():
     X, y = make(25)
     Cs, gammas = [0.1, 10.0, 1000.0], [0.01, 0.3]
     for cost in ("squared", "absolute", "misranking"):
@@ -237,8 +237,8 @@ def test_a_search_finds_what_leaving_pairs_out_says():
         for i, gamma in enumerate(gammas):
             for j, C in enumerate(Cs):
                 one = MPRank(C=C, kernel="rbf", gamma=gamma).fit(X, y)
-                wanted = one.leave_pair_out_error(cost)
-                assert model.errors_[i, j] == pytest.approx(wanted)
+                expected = one.leave_pair_out_error(cost)
+                assert model.errors_[i, j] == pytest.approx(expected)
         i, j = np.unravel_index(np.argmin(model.errors_), (2, 3))
         assert (model.gamma_, model.C_) == (gammas[i], Cs[j])
         best = MPRank(C=model.C_, kernel="rbf", gamma=model.gamma_).fit(X, y)
@@ -259,12 +259,12 @@ def test_a_search_within_queries():
     qid = np.repeat(np.arange(8), 5)
     model = MPRankCV(keep="C_prime", cost="misranking").fit(X, y, qid=qid)
     one = MPRank(C=model.C_).fit(X, y, qid=qid)
-    wanted = one.leave_pair_out_error("misranking", keep="C_prime")
-    assert model.errors_.min() == pytest.approx(wanted)
-    assert model.leave_pair_out_error("misranking", "C_prime") == pytest.approx(wanted)
+    expected = one.leave_pair_out_error("misranking", keep="C_prime")
+    assert model.errors_.min() == pytest.approx(expected)
+    assert model.leave_pair_out_error("misranking", "C_prime") == pytest.approx(expected)
 
 
-def test_says_that_it_has_not_converged():
+def test_a_fit_that_has_not_converged_causes_a_warning():
     X, y = make()
     sentence = r"MPRank: not converged after 2 iterations: .* max_iter \(now 2\) or tol"
     for solver in ("cg", "coordinate", "gradient"):

@@ -162,7 +162,7 @@ def test_fewer_rows_than_features(form, C):
 @pytest.mark.parametrize("C", CS)
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 @pytest.mark.parametrize(("form", "by"), [*FORMS, (far, 0.0)])
-def test_a_stream_is_as_good_as_a_batch(form, by, noise, C):
+def test_a_stream_gives_the_model_of_a_batch(form, by, noise, C):
     X, y = make(30)
     X = form(X, by)
     if noise == 0.0:
@@ -191,7 +191,7 @@ def test_a_stream_of_features_that_are_almost_one(C):
 
 @pytest.mark.parametrize("weight", [1e-200, 1e-300, 1e200])
 @pytest.mark.parametrize("has_queries", [False, True])
-def test_weights_of_any_size_are_as_good_as_others(weight, has_queries):
+def test_the_scale_of_weights_does_not_matter(weight, has_queries):
     X, y = make()
     qid = np.repeat([0, 1], 10) if has_queries else None
     light = MPRank()
@@ -226,7 +226,7 @@ def test_rows_far_lighter_than_others_change_nothing(order):
 @pytest.mark.parametrize("solver", ["cholesky", "eigh"])
 @pytest.mark.parametrize("more", [0, 5, 10**4])
 def test_kernels_of_few_features_given_as_a_matrix(more, solver, C):
-    # Of whole numbers kernels are exact: what is told apart is by the method alone.
+    # Of whole numbers kernels are exact: differences are due to the method alone.
     rng = np.random.default_rng(3)
     X = rng.integers(-9, 10, size=(14, 3)).astype(float)
     y = X @ [1.0, -2.0, 0.5] + rng.normal(size=14)
@@ -235,9 +235,9 @@ def test_kernels_of_few_features_given_as_a_matrix(more, solver, C):
     exact = Exact(X, y, C)
     best = exact.minimum()
     coef = np.array([float(b) for b in best])
-    wanted = X @ coef
-    wanted += y.mean() - wanted.mean()
-    np.testing.assert_allclose(model.predict(K), wanted, rtol=1e-7, atol=1e-7)
+    expected = X @ coef
+    expected += y.mean() - expected.mean()
+    np.testing.assert_allclose(model.predict(K), expected, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(X.T @ model.dual_coef_, coef, rtol=1e-7, atol=1e-12)
     assert abs(model.dual_coef_.sum()) <= 1e-12 * np.abs(model.dual_coef_).max()
     least = float(exact.objective(best))

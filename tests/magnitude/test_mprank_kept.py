@@ -26,13 +26,13 @@ def spoil(*arrays):
         values[:] = 7.0
 
 
-def what_it_says(model, rows):
-    said = [model.predict(rows)]
+def answers_of(model, rows):
+    answers = [model.predict(rows)]
     if hasattr(model, "leave_pair_out_error"):
         costs = ("squared", "misranking")
-        said += [model.leave_pair_out_error(cost, keep="C_prime") for cost in costs]
-        said.append(model.leave_one_out_predictions(keep="C_prime"))
-    return said
+        answers += [model.leave_pair_out_error(cost, keep="C_prime") for cost in costs]
+        answers.append(model.leave_one_out_predictions(keep="C_prime"))
+    return answers
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -50,9 +50,9 @@ def test_arrays_may_change_after_a_fit(kernel, form, dtype, has_weights):
         rows, labels, weights = form(X.copy()), y.copy(), weight.copy()
         given = {"sample_weight": weights} if has_weights else {}
         model.fit(rows, labels, **given)
-        before = what_it_says(model, new)
+        before = answers_of(model, new)
         spoil(rows, labels, weights)
-        after = what_it_says(model, new)
+        after = answers_of(model, new)
         for one, other in zip(before, after, strict=True):
             np.testing.assert_array_equal(one, other)
 
@@ -81,7 +81,7 @@ def test_frames_may_change_after_a_fit():
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_rows_that_are_nobody_elses_are_not_copied(kernel):
+def test_rows_that_nobody_else_has_are_not_copied(kernel):
     X, y, _ = make(kernel)
     model = MPRank(kernel=kernel)
     copies = []

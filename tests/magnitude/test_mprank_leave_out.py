@@ -46,21 +46,21 @@ def test_pairs_are_misranked_as_retraining_says_at_any_scale(shape, scale, form)
     X, y = make(*shape)
     parameters, rows = given_as(form, scale * X)
     model = MPRank(**parameters).fit(rows, y)
-    wanted = misranked(scale * X, y, 1.0)
-    assert 0.0 < wanted < 0.5
-    assert model.leave_pair_out_error("misranking") == pytest.approx(wanted)
+    expected = misranked(scale * X, y, 1.0)
+    assert 0.0 < expected < 0.5
+    assert model.leave_pair_out_error("misranking") == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("method", ["exact", "paper"])
 def test_order_does_not_depend_on_the_units_of_features(scale, method):
     X, y = make()
-    wanted = MPRank(C=3.0).fit(X, y).leave_pair_out_error("misranking", method=method)
+    expected = MPRank(C=3.0).fit(X, y).leave_pair_out_error("misranking", method=method)
     scaled = MPRank(C=3.0 / scale**2).fit(scale * X, y)
     found = scaled.leave_pair_out_error("misranking", method=method)
-    assert found == wanted
+    assert found == expected
     chosen = MPRankCV(Cs=[3.0 / scale**2], cost="misranking").fit(scale * X, y)
-    assert method == "paper" or chosen.errors_[0, 0] == wanted
+    assert method == "paper" or chosen.errors_[0, 0] == expected
 
 
 def test_the_papers_approximation_has_small_scores_too():
@@ -111,26 +111,26 @@ def test_an_offset_of_any_size_counts():
 
 
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
-def test_many_features_take_no_square_of_their_number(form):
+def test_memory_does_not_grow_with_the_square_of_features(form):
     X, y = make(6, 4000)
     model = MPRank().fit(form(X), y)
-    wanted = MPRank(kernel="precomputed").fit(X @ X.T, y).leave_pair_out_error()
+    expected = MPRank(kernel="precomputed").fit(X @ X.T, y).leave_pair_out_error()
     tracemalloc.start()
     found = model.leave_pair_out_error()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert found == pytest.approx(wanted)
+    assert found == pytest.approx(expected)
     # A matrix of all features would have 128 MB, the rows have 0.2.
     assert peak < 3e6
 
 
 @pytest.mark.parametrize("shape", [(9, 3), (9, 8), (9, 9), (9, 30), (30, 3)])
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
-def test_as_many_or_few_features_as_may_be(shape, form):
+def test_any_number_of_features(shape, form):
     X, y = make(*shape)
     model = MPRank(C=2.0).fit(form(X), y)
     given = MPRank(C=2.0, kernel="precomputed").fit(X @ X.T, y)
     for cost in ("squared", "absolute", "misranking"):
-        wanted = given.leave_pair_out_error(cost)
-        assert model.leave_pair_out_error(cost) == pytest.approx(wanted)
+        expected = given.leave_pair_out_error(cost)
+        assert model.leave_pair_out_error(cost) == pytest.approx(expected)
     np.testing.assert_allclose(model.leave_one_out_predictions(), given.leave_one_out_predictions())

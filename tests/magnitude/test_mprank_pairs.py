@@ -77,17 +77,17 @@ def test_minimises_the_sum_over_pairs(problem, kernel, solver, form):
     model = MPRank(C=C, kernel=kernel, solver=solver, tol=1e-20, max_iter=10_000, **SETTINGS)
     model.fit(form(X), y, qid=qid, sample_weight=weight, offset=offset)
     K = KERNELS[kernel](X, X)
-    wanted = by_pairs(K, y - offset, qid, weight, C)
+    expected = by_pairs(K, y - offset, qid, weight, C)
     scores = model.predict(form(X), offset=np.zeros(len(X))) - model.intercept_
-    np.testing.assert_allclose(scores, K @ wanted, rtol=1e-6, atol=1e-6)
-    least = objective(K, wanted, y - offset, qid, weight, C)
+    np.testing.assert_allclose(scores, K @ expected, rtol=1e-6, atol=1e-6)
+    least = objective(K, expected, y - offset, qid, weight, C)
     assert model.objective_ == pytest.approx(least, rel=1e-6, abs=1e-9)
     assert model.intercept_ == pytest.approx(
-        np.average(y - offset - K @ wanted, weights=weight), rel=1e-6, abs=1e-6
+        np.average(y - offset - K @ expected, weights=weight), rel=1e-6, abs=1e-6
     )
     assert 0.0 <= model.dual_gap_ <= 1e-6 * (1.0 + least)
     if kernel == "linear":
-        np.testing.assert_allclose(model.coef_, X.T @ wanted, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(model.coef_, X.T @ expected, rtol=1e-6, atol=1e-6)
 
 
 @given(problems(), st.sampled_from(["coordinate", "gradient"]))
@@ -184,10 +184,10 @@ def test_leaves_pairs_out_as_retraining_does(problem, kernel, cost, keep):
         qid, weight = np.zeros(len(y)), np.ones(len(y))
     model = MPRank(C=C, kernel=kernel, **SETTINGS)
     model.fit(X, y, qid=qid, sample_weight=weight, offset=offset)
-    wanted = retrained(KERNELS[kernel](X, X), y, qid, weight, offset, C, keep, cost)
+    expected = retrained(KERNELS[kernel](X, X), y, qid, weight, offset, C, keep, cost)
     found = model.leave_pair_out_error(cost=cost, keep=keep)
     tolerance = {"rel": 1e-5, "abs": 1e-9}
-    assert found == pytest.approx(wanted, nan_ok=True, **tolerance)
+    assert found == pytest.approx(expected, nan_ok=True, **tolerance)
 
 
 @given(
@@ -200,9 +200,9 @@ def test_small_scores_are_put_in_order_as_retraining_does(problem, scale, keep):
     offset = scale**2 * offset
     model = MPRank(C=C).fit(scale * X, y, qid=qid, sample_weight=weight, offset=offset)
     K = scale**2 * KERNELS["linear"](X, X)
-    wanted = retrained(K, y, qid, weight, offset, C, keep, "misranking")
+    expected = retrained(K, y, qid, weight, offset, C, keep, "misranking")
     found = model.leave_pair_out_error(cost="misranking", keep=keep)
-    assert found == pytest.approx(wanted, nan_ok=True)
+    assert found == pytest.approx(expected, nan_ok=True)
 
 
 @given(problems(least=3), st.sampled_from(list(KERNELS)))

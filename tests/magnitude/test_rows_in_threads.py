@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from peckorder import AggregatePRank, MPRank, RankBoost
 from peckorder._core import threads
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
-from peckorder.magnitude.mprank_solver import primal
+from peckorder.magnitude.mprank_solver import rows
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def test_the_mean_of_many_rows_is_found_beside_their_products(dtype, jump, weigh
     X[:700] += dtype(jump)  # the first rows are not like the others
     weight = np.linspace(0.5, 2.0, len(y)) if weighted else None
     plain = MPRank(C=10.0).fit(X, y, sample_weight=weight)
-    monkeypatch.setattr(primal, "_MANY", 1)
-    monkeypatch.setattr(primal, "_ENTRIES", 1 << 10)
+    monkeypatch.setattr(rows, "_MANY", 1)
+    monkeypatch.setattr(rows, "_ENTRIES", 1 << 10)
     saved = MPRank(C=10.0).fit(X, y, sample_weight=weight)
     # Single precision is refined to 1e-7.
     accuracy = 1e-10 if dtype == np.float64 else 1e-6
@@ -93,14 +93,14 @@ def test_rows_changed_in_any_part_are_noticed():
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [(0, 0), (3, 20), (24, 24)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_given_kernels_that_are_not_finite_are_found_while_copied(solver, value, place, dtype):
+def test_given_kernels_that_are_not_finite_are_refused(solver, value, place, dtype):
     K = np.eye(25, dtype=dtype)
     K[place] = K[place[::-1]] = value
     with pytest.raises(ValueError, match="Input X contains"):
         MPRank(kernel="precomputed", solver=solver).fit(K, np.arange(25.0))
 
 
-def test_so_are_those_of_rows_that_weigh_nothing():
+def test_given_kernels_of_rows_without_weight_are_checked():
     K = np.eye(5)
     K[0, 0] = np.nan
     weight = np.array([0.0, 1.0, 1.0, 1.0, 1.0])

@@ -87,7 +87,7 @@ def test_the_lowest_point_of_planes_worked_by_hand():
     assert 0.0 < noise < 1e-12
 
 
-def test_planes_far_steeper_than_their_mixture_tell_how_much_is_rounding():
+def test_planes_far_steeper_than_their_mixture_report_their_rounding():
     master, zero = Master(), np.zeros((1, 1))
     for slope in (1e12, -1e12):
         master.add(np.array([[slope]]), 1.0, zero)

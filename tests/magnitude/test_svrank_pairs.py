@@ -114,8 +114,8 @@ def test_reaches_the_bound_of_all_pairs(problem, kernel, power, loss, epsilon, t
     least = lower_bound(K, c, D, t, band, power, loss)
     assert least <= objective + 1e-9 * (1.0 + objective)
     assert objective - least <= 1e-5 * objective + 1e-9
-    wanted = np.average(y - offset - scores, weights=weight)
-    assert model.intercept_ == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+    expected = np.average(y - offset - scores, weights=weight)
+    assert model.intercept_ == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("top_weight", [0.0, 3.0])

@@ -37,12 +37,12 @@ def test_the_objective_is_the_norm_and_the_pair_loss(power, loss, kernel):
     pairs = np.outer(weight, weight) * np.maximum.outer(lift, lift)
     pairs *= QID[:, None] == QID[None]
     masses = np.bincount(QID, weight)
-    wanted = square + 20.0 / (masses @ masses) * (pairs * miss**power).sum()
-    assert model.objective_ == pytest.approx(wanted, rel=1e-9)
+    expected = square + 20.0 / (masses @ masses) * (pairs * miss**power).sum()
+    assert model.objective_ == pytest.approx(expected, rel=1e-9)
 
 
 @every_loss
-def test_none_is_the_plain_model(power, loss):
+def test_a_top_weight_of_zero_gives_the_plain_model(power, loss):
     plain = SVRank(C=20.0, power=power, loss=loss).fit(X, Y, qid=QID)
     zero = SVRank(C=20.0, power=power, loss=loss, top_weight=0).fit(X, Y, qid=QID)
     assert_allclose(zero.coef_, plain.coef_, rtol=0)
@@ -74,7 +74,7 @@ def test_losses_of_pairs_with_a_top_row_become_less(power, loss):
     assert lifted_part(top) < lifted_part(plain)
 
 
-def test_a_conflict_at_the_top_is_settled_for_the_top():
+def test_a_conflict_at_the_top_is_resolved_for_the_top():
     # Along x the low rows ascend and the high ones descend: one slope cannot suit both.
     x = np.array([0.0, 1.0, 2.0, 0.0, 1.0, 2.0])
     y = np.array([0.0, 1.2, 2.4, 12.0, 11.0, 10.0])

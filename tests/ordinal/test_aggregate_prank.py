@@ -49,7 +49,7 @@ def streams(draw):
 @every_aggregate
 @settings(max_examples=8)
 @given(streams(), st.sampled_from([1, 2, 3]), st.integers(1, 40))
-def test_neither_threads_nor_cuts_nor_blocks_show(name, aggregate, stream, n_jobs, block):
+def test_threads_batches_and_blocks_do_not_change_the_model(name, aggregate, stream, n_jobs, block):
     whole = ensemble(name, aggregate=aggregate, n_jobs=1).fit(X, Y)
     model = ensemble(name, aggregate=aggregate, n_jobs=n_jobs)
     with pytest.MonkeyPatch.context() as patch:
@@ -65,7 +65,9 @@ def test_neither_threads_nor_cuts_nor_blocks_show(name, aggregate, stream, n_job
 @every_aggregate
 @settings(max_examples=8)
 @given(streams(), st.sampled_from([1, 2, 3]))
-def test_what_is_predicted_on_the_way_depends_on_neither(name, aggregate, stream, n_jobs):
+def test_threads_batches_and_blocks_do_not_change_progressive_predictions(
+    name, aggregate, stream, n_jobs
+):
     # In integers, so that it does not matter when the parts of a sum are added up.
     rows, y = integer_data(2, n=len(Y))
     view = {"unit_norm": False}
@@ -108,7 +110,7 @@ def test_without_a_seed_no_two_ensembles_are_alike():
     assert not same(one.member_thresholds_, other.member_thresholds_)
 
 
-def test_a_source_of_randomness_goes_on():
+def test_a_random_state_is_used_further():
     source = np.random.RandomState(0)
     one, other = (ensemble(n=20, random_state=source).fit(X, Y) for _ in range(2))
     assert not same(one.member_thresholds_, other.member_thresholds_)
@@ -179,7 +181,7 @@ def test_bagging_takes_the_mean_of_the_members_half_upwards(n):
     assert_array_equal(model.predict(X), np.floor(mean + 0.5))
 
 
-def test_where_nobody_was_ever_right_all_votes_count_alike():
+def test_all_votes_count_alike_if_no_member_was_ever_right():
     # The zero rule says 4 of the first row, which is of class 1.
     wrong = ensemble(aggregate="voted", tau=1).fit(X[:1], [1])
     assert not wrong.votes_.any()
@@ -189,7 +191,7 @@ def test_where_nobody_was_ever_right_all_votes_count_alike():
     assert_array_equal(wrong.predict(X), alike.predict(X))
 
 
-def test_members_that_are_never_offered_a_row_say_the_highest_class():
+def test_members_that_are_never_offered_a_row_predict_the_highest_class():
     model = ensemble(tau=1e-12).fit(X, Y)
     assert model.n_mistakes_ == 0
     assert_array_equal(model.predict(X), 4)
@@ -223,7 +225,7 @@ def test_thresholds_stay_in_order(name):
 @every_kernel
 @every_aggregate
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_a_copy_predicts_and_goes_on_the_same(name, aggregate, copied):
+def test_a_copy_predicts_and_continues_the_same(name, aggregate, copied):
     model = ensemble(name, aggregate=aggregate).fit(X, Y)
     revived = copied(model)
     assert same(shown(revived, X), shown(model, X))
@@ -251,7 +253,7 @@ def test_shares_come_in_the_order_of_the_classes():
 
 
 @pytest.mark.parametrize("n", range(1, 10))
-def test_a_member_does_not_depend_on_who_is_drawn_beside_it(n):
+def test_a_member_does_not_depend_on_the_others_drawn(n):
     # Scores are computed for four members at a time; so in all constellations.
     rows = np.random.default_rng(0).standard_normal((60, 13))
     few = ensemble(n=n, **PAPER).fit(rows, Y)

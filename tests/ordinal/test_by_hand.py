@@ -62,7 +62,7 @@ def test_a_half_is_rounded_upwards():
     assert_array_equal(model.predict([[1.0]]), [2])
 
 
-def test_an_untaught_rule_places_everything_top():
+def test_a_rule_before_learning_predicts_the_highest_class():
     model = PRank(rule="last", classes=[1, 2, 3], **PAPER).fit([[5.0]], [3])
     assert_array_equal(model.predict([[-1.0], [0.0], [1.0]]), [3, 3, 3])
     assert model.n_mistakes_ == 0

@@ -34,18 +34,18 @@ def test_encode_finds_every_class(classes, places):
 
 
 @pytest.mark.parametrize("value", [0.0, 1.5, 9.0, np.nan, np.inf, -np.inf])
-def test_encode_stops_at_the_first_stranger(value):
+def test_encode_stops_at_the_first_unknown_label(value):
     level = np.empty(4, dtype=np.int64)
     values = np.array([2.0, 1.0, value, value])
     assert _encode(values, np.array([1.0, 2.0, 3.0]), level) == 2
     assert_array_equal(level[:2], [1, 0])
 
 
-def test_encode_knows_no_class_among_none():
+def test_encode_finds_nothing_among_no_classes():
     assert _encode(np.ones(1), np.empty(0), np.empty(1, dtype=np.int64)) == 0
 
 
-def test_encode_has_nothing_to_say_of_no_labels():
+def test_encode_accepts_no_labels():
     none = np.empty(0)
     assert _encode(none, np.ones(1), none.astype(np.int64)) == -1
 
@@ -83,7 +83,7 @@ def test_scores_of_single_precision_are_double():
     assert score[0] == 1 + 2.0**-40
 
 
-def test_functions_are_compiled_unless_told_otherwise():
+def test_functions_are_compiled_unless_disabled():
     plain = numba.config.DISABLE_JIT
     assert hasattr(linear.prank, "py_func") is not bool(plain)
 

@@ -1,4 +1,4 @@
-"""Ensembles do what their definition says, given the coins that were tossed."""
+"""Ensembles do what their definition says, given the masks that were drawn."""
 
 import numba
 import numpy as np
@@ -75,20 +75,20 @@ def real_problems(draw):
     return X[5:], y[5:], X[:5], k, draw(forms), view
 
 
-def coins_of(model):
-    """Return the coins tossed so far, a row for each member."""
+def masks_of(model):
+    """Return the masks drawn so far, one row per member."""
     members = model._learner.members
     everyone = slice(0, len(members))
     return members.masks(everyone, -members.clock, members.clock).T
 
 
 def both_run(case, aggregate, ensemble, problem):
-    """Let model and oracle go through the rows; return them and what they said."""
+    """Let model and oracle go through the rows; return them and their predictions."""
     (options, kernel), (X, y, _, k, form, view) = case, problem
     model = AggregatePRank(
         aggregate=aggregate, classes=range(1, k + 1), **ensemble, **options, **view
     )
-    said = model.progressive(FORMS[form](X, 1), y)
+    predicted = model.progressive(FORMS[form](X, 1), y)
     seen = {"intercept": view["fit_intercept"], "unit_norm": view["unit_norm"]}
 
     def member():
@@ -97,8 +97,8 @@ def both_run(case, aggregate, ensemble, problem):
         return online_oracles.KernelPRank(k, kernel, "last", options.get("budget"), **seen)
 
     members = [member() for _ in range(model.n_estimators)]
-    oracle = online_oracles.Ensemble(members, coins_of(model).tolist(), aggregate)
-    return model, oracle, said, oracle.progressive(X.tolist(), y.tolist())
+    oracle = online_oracles.Ensemble(members, masks_of(model).tolist(), aggregate)
+    return model, oracle, predicted, oracle.progressive(X.tolist(), y.tolist())
 
 
 def assert_same(model, oracle, equal):
@@ -133,8 +133,8 @@ def assert_same(model, oracle, equal):
 def test_integers_are_predicted_exactly_as_defined(aggregate, name, ensemble, problem):
     _, _, X_test, _, form, _ = problem
     run = both_run(EXACT[name], aggregate, ensemble, problem)
-    model, oracle, said, expected = run
-    assert_array_equal(said, expected)
+    model, oracle, predicted, expected = run
+    assert_array_equal(predicted, expected)
     later = [oracle.predict(x) for x in X_test.tolist()]
     assert_array_equal(model.predict(FORMS[form](X_test, 2)), later)
 
@@ -171,10 +171,10 @@ def test_votes_are_counted_exactly_as_defined(aggregate, name, ensemble, problem
 def test_real_numbers_are_predicted_as_defined(aggregate, name, ensemble, problem):
     _, _, X_test, _, form, _ = problem
     run = both_run(REAL[name], aggregate, ensemble, problem)
-    model, oracle, said, expected = run
+    model, oracle, predicted, expected = run
     later = [oracle.predict(x) for x in X_test.tolist()]
     assume(oracle.closest > 1e-9)
-    assert_array_equal(said, expected)
+    assert_array_equal(predicted, expected)
     assert_array_equal(model.predict(FORMS[form](X_test, 2)), later)
 
 
@@ -208,8 +208,8 @@ def test_a_member_is_a_prank_that_saw_its_rows_only(name, ensemble, problem):
     X = FORMS[form](X, 1)
     model = AggregatePRank(classes=range(1, k + 1), **ensemble, **options, **view)
     model.fit(X, y)
-    for j, coins in enumerate(coins_of(model)):
-        mine = np.flatnonzero(coins)
+    for j, masks in enumerate(masks_of(model)):
+        mine = np.flatnonzero(masks)
         if mine.size == 0:
             assert not model.member_thresholds_[j].any()
             continue
@@ -229,8 +229,8 @@ def test_a_member_keeps_the_rows_that_a_prank_keeps(name, ensemble, problem):
     options, _ = REAL[name]
     model = AggregatePRank(classes=range(1, k + 1), **ensemble, **options, **view)
     learner = model.fit(X, y)._learner
-    for j, coins in enumerate(coins_of(model)):
-        mine = np.flatnonzero(coins)
+    for j, masks in enumerate(masks_of(model)):
+        mine = np.flatnonzero(masks)
         kept = np.flatnonzero(learner.coef[:, j])
         if mine.size == 0:
             assert kept.size == 0

@@ -81,7 +81,7 @@ class BySums:
         self.n, n = masks.shape
         self.coef, self.thresholds = np.zeros(masks.shape), np.zeros((n, case["k"] - 1))
         self.right, self.tally = np.zeros(n, np.int64), np.zeros(2, np.int64)
-        self.said, self.moves = np.empty(masks.shape), np.zeros((self.n, case["k"] - 1))
+        self.scores, self.moves = np.empty(masks.shape), np.zeros((self.n, case["k"] - 1))
         shape = (self.n, case["k"])
         self.votes, self.right_votes = np.zeros(shape, int), np.zeros(shape, int)
         zeros = np.zeros(n, np.int64)
@@ -94,7 +94,7 @@ class BySums:
             0,
             np.empty(n + 1, np.int64),
             np.empty(n),
-            (self.said, Outcome(np.empty(0), self.moves, self.votes, self.right_votes)),
+            (self.scores, Outcome(np.empty(0), self.moves, self.votes, self.right_votes)),
             self.tally,
         )
 
@@ -107,7 +107,7 @@ class BySums:
 
     def mean_progressively(self):
         before = -(np.cumsum(self.moves, axis=0) - self.moves)
-        return (self.said.sum(axis=1)[:, np.newaxis] >= before).sum(axis=1)
+        return (self.scores.sum(axis=1)[:, np.newaxis] >= before).sum(axis=1)
 
 
 @pytest.fixture(params=[ByWeights, BySums])
@@ -115,39 +115,39 @@ def run(request, case):
     return request.param(case)
 
 
-def test_the_kernel_learns_the_golden_weights(case, run):
+def test_compiled_functions_learn_the_golden_weights(case, run):
     assert_close(run.weights, case["W"])
 
 
-def test_the_kernel_learns_the_golden_thresholds(case, run):
+def test_compiled_functions_learn_the_golden_thresholds(case, run):
     assert_close(run.thresholds, case["B"])
 
 
-def test_the_kernel_counts_the_golden_rows_that_were_right(case, run):
+def test_compiled_functions_count_the_golden_rows_that_were_right(case, run):
     assert_array_equal(run.right, case["v_seen"])
 
 
-def test_the_kernel_counts_the_other_offers_as_mistakes(case, run):
+def test_compiled_functions_count_the_other_offers_as_mistakes(case, run):
     assert run.stopped == -1
     assert run.tally[0] == np.sum(case["masks"]) - np.sum(case["v_seen"])
 
 
-def test_members_of_the_kernel_predict_the_golden_ranks(case, run):
+def test_members_of_compiled_functions_predict_the_golden_ranks(case, run):
     scores = run.member_scores(np.array(case["X_test"])).T[:, :, np.newaxis]
     above = scores >= run.thresholds[:, np.newaxis, :]
     assert_array_equal(1 + above.sum(axis=2), case["member_preds"])
 
 
-def test_the_sums_that_the_kernel_tells_predict_on_the_way(case, run):
+def test_the_sums_of_compiled_functions_predict_progressively(case, run):
     assert_array_equal(1 + run.mean_progressively(), case["online"]["bpm"])
 
 
-def test_the_votes_that_the_kernel_counts_predict_on_the_way(case, run):
+def test_the_votes_of_compiled_functions_predict_progressively(case, run):
     mean = run.votes @ np.arange(1, case["k"] + 1) / run.votes.sum(axis=1)
     assert_array_equal(np.floor(mean + 0.5), case["online"]["bagg"])
 
 
-def test_the_kernel_gives_each_member_the_votes_it_has_earned(case, run):
+def test_members_have_a_vote_for_each_row_that_they_had_right(case, run):
     # Before the last row: all it had right, but for that row itself.
     late = np.array(case["masks"])[:, -1]
     earned = run.right_votes[-1].sum()
@@ -187,15 +187,15 @@ def test_the_public_class_predicts_the_golden_ranks(case, golden_model, aggregat
 
 
 @pytest.mark.parametrize("aggregate", ["bayes_point", "bagging"])
-def test_the_public_class_predicts_on_the_way(case, golden_model, aggregate):
+def test_the_public_class_predicts_progressively(case, golden_model, aggregate):
     model, X, _ = golden_model
-    said = model(aggregate).progressive(X, case["y"])
+    predicted = model(aggregate).progressive(X, case["y"])
     name = {"bayes_point": "bpm", "bagging": "bagg"}[aggregate]
-    assert_array_equal(said, case["online"][name])
+    assert_array_equal(predicted, case["online"][name])
 
 
 @pytest.mark.parametrize("aggregate", ["bayes_point", "bagging", "median"])
-def test_the_public_class_tells_the_golden_mean_rank(case, golden_model, aggregate):
+def test_the_public_class_returns_the_golden_mean_rank(case, golden_model, aggregate):
     model, X, X_test = golden_model
     assert_close(model(aggregate).fit(X, case["y"]).mean_rank(X_test), case["bagg_mean"])
 

@@ -7,20 +7,10 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from peckorder import PRank, WidrowHoff
+from peckorder import PRank
 from peckorder._core import validation
 from peckorder._core.validation import check_rows
-from peckorder.exceptions import DataError
-from support.helpers import (
-    MAKERS,
-    integer_data,
-    make,
-    messy_csr,
-    overflow,
-    raises_unchanged,
-    same,
-    shown,
-)
+from support.helpers import MAKERS, integer_data, make, messy_csr, raises_unchanged, same, shown
 
 X, Y = integer_data(1)
 every_learner = pytest.mark.parametrize("name", MAKERS)
@@ -71,14 +61,14 @@ SPARSE = {
 
 @every_learner
 @pytest.mark.parametrize("form", DENSE)
-def test_dense_rows_teach_the_same_in_any_form(name, form):
+def test_the_form_of_dense_rows_does_not_change_the_model(name, form):
     model = make(name).fit(DENSE[form](X), Y)
     assert same(shown(model, DENSE[form](X)), shown(make(name).fit(X, Y), X))
 
 
 @every_learner
 @pytest.mark.parametrize("form", SPARSE)
-def test_sparse_rows_teach_what_dense_ones_do(name, form):
+def test_sparse_rows_give_the_model_of_dense_ones(name, form):
     # In integers, so that the order of a sum does not matter.
     view = {"unit_norm": False} if name != "normalized" else {"fit_intercept": False}
     model = make(name, **view).fit(SPARSE[form](X), Y)
@@ -118,7 +108,7 @@ def test_rows_that_are_not_ready_are_refused_by_scikit_learn(damaged):
         model.predict(damaged)
 
 
-def test_rows_without_names_are_told_from_those_with_names():
+def test_rows_without_names_are_distinguished_from_those_with_names():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         PRank().fit(frame, Y).predict(X)
@@ -181,83 +171,20 @@ def test_one_column_is_enough_to_learn_from(name):
 @every_learner
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("view", [True, False])
-def test_rows_of_zeros_are_fine(name, form, view):
+def test_rows_of_zeros_are_accepted(name, form, view):
     rows = form(np.vstack([np.zeros((2, 3)), X]))
     model = make(name, fit_intercept=view).fit(rows, [1, 2, *Y])
     assert np.isfinite(model.predict(rows)).all()
 
 
 @every_learner
-def test_constant_columns_are_fine(name):
+def test_constant_columns_are_accepted(name):
     rows = np.ones((4, 2))
     model = make(name).fit(rows, [1, 2, 1, 2])
     assert len(set(model.predict(rows))) == 1
 
 
-# Those that have no eta to blame. The first row that a perceptron errs on is of class
-# 2, for PRank it is of class 1: the next one meets weights of its own size.
-overflowing = pytest.mark.parametrize(
-    ("name", "wrong"), [("last", 1), ("averaged", 1), ("voted", 1), ("perceptron", 2)]
-)
-every_form = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-
-
-@overflowing
-@every_form
-def test_scores_that_overflow_are_refused(name, wrong, form):
-    model = make(name, unit_norm=False, classes=[1, 2])
-    rows = form(np.full((3, 2), 1e200))
-    with raises_unchanged(model, DataError, overflow(type(model).__name__, 1)):
-        model.fit(rows, [wrong, 1, 2])
-
-
-@overflowing
-@every_form
-def test_scores_that_overflow_when_predicting_are_refused(name, wrong, form):
-    model = make(name, unit_norm=False, classes=[1, 2]).fit([[1e100]], [wrong])
-    with raises_unchanged(model, DataError, overflow(type(model).__name__, 2)):
-        model.predict(form([[0.0], [1e10], [1e300]]))
-
-
-@every_learner
-@every_form
-@pytest.mark.parametrize("method", ["fit", "partial_fit", "progressive", "score"])
-def test_norms_that_overflow_are_refused(name, form, method):
-    model = make(name).fit(X, Y)
-    rows = form(np.vstack([X[:2], np.full((1, 3), 1e160)]))
-    with raises_unchanged(model, DataError, overflow(type(model).__name__, 2, unit_norm=True)):
-        getattr(model, method)(rows, [1, 2, 4])
-
-
-@pytest.mark.parametrize("rule", ["last", "averaged"])
-def test_an_update_that_overflows_is_refused(rule):
-    # The score of the first row is 0, but two steps of 1e308 are beyond a float.
-    model = PRank(rule=rule, fit_intercept=False, unit_norm=False, classes=[1, 2, 3])
-    with raises_unchanged(model, DataError, overflow("PRank")):
-        model.fit([[1e308]], [1])
-
-
-def test_widrow_hoff_does_not_blame_eta_for_a_row_to_predict():
-    model = WidrowHoff(eta=100.0, unit_norm=False, classes=[1, 2]).fit([[1.0]], [1])
-    with raises_unchanged(model, DataError, overflow("WidrowHoff", 0)):
-        model.predict([[1e308]])
-
-
-def test_the_normalized_step_does_not_take_an_overflow_for_a_step_of_zero():
-    model = WidrowHoff(step="normalized", unit_norm=False, classes=[1, 2])
-    with raises_unchanged(model, DataError, overflow("WidrowHoff", 0)):
-        model.fit([[1e200]], [1])
-
-
-def test_an_average_that_overflows_is_refused():
-    # An update of 1e305, then so many rounds that the sum is beyond a float.
-    model = PRank(fit_intercept=False, unit_norm=False)
-    rows = np.array([[1e305]] + [[1.0]] * 5000)
-    with raises_unchanged(model, DataError, overflow("PRank")):
-        model.fit(rows, [1] + [1, 2] * 2500)
-
-
-def test_parameters_set_after_fitting_do_not_change_what_is_said_of_a_row():
+def test_parameters_set_after_fitting_do_not_change_the_scores_of_a_row():
     model = PRank().fit(X, Y)
     rows = messy_csr(X, 0)
     before = model.decision_function(rows)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from peckorder import AggregatePRank, PRank
-from peckorder.ordinal import base
+from peckorder.ordinal import prank
 from support import online_oracles
 from support.helpers import RULES, messy_csr, plus_one_squared, real_data
 
@@ -26,7 +26,7 @@ KINDS = [np.float64, np.float32]
 forms = st.sampled_from(sorted(FORMS))
 budgets = st.sampled_from([None, 1, 2, 3, 5, 8])
 
-# How a model is told of a kernel, and what the oracle calls for each two rows.
+# The parameters of a kernel, and what the oracle calls for each two rows.
 EXACT = {
     "linear": ({"kernel": "linear"}, online_oracles.dot),
     "poly": ({"kernel": "poly", "gamma": 1, "degree": 2}, online_oracles.polynomial()),
@@ -86,14 +86,14 @@ def real_problems(draw):
 
 
 def both_run(options, kernel, rule, budget, problem):
-    """Let model and oracle go through the rows; return them and what they said."""
+    """Let model and oracle go through the rows; return them and their predictions."""
     X, y, _, k, form, view = problem
     model = PRank(rule=rule, budget=budget, classes=range(1, k + 1), **view, **options)
     oracle = online_oracles.KernelPRank(
         k, kernel, rule, budget, intercept=view["fit_intercept"], unit_norm=view["unit_norm"]
     )
-    said = model.progressive(FORMS[form](X, 1), y)
-    return model, oracle, said, oracle.progressive(X.tolist(), y.tolist())
+    predicted = model.progressive(FORMS[form](X, 1), y)
+    return model, oracle, predicted, oracle.progressive(X.tolist(), y.tolist())
 
 
 def possible(rule, name, budget):
@@ -122,8 +122,8 @@ def assert_same(model, oracle, equal):
 def test_integers_are_predicted_exactly_as_defined(rule, name, problem, budget):
     budget = possible(rule, name, budget)
     _, _, X_test, _, form, _ = problem
-    model, oracle, said, expected = both_run(*EXACT[name], rule, budget, problem)
-    assert_array_equal(said, expected)
+    model, oracle, predicted, expected = both_run(*EXACT[name], rule, budget, problem)
+    assert_array_equal(predicted, expected)
     later = [oracle.predict(x) for x in X_test.tolist()]
     assert_array_equal(model.predict(FORMS[form](X_test, 2)), later)
 
@@ -153,10 +153,10 @@ def test_integers_get_exactly_the_mean_rank_defined(name, problem):
 def test_real_numbers_are_predicted_as_defined(rule, name, problem, budget):
     budget = possible(rule, name, budget)
     _, _, X_test, _, form, _ = problem
-    model, oracle, said, expected = both_run(*REAL[name], rule, budget, problem)
+    model, oracle, predicted, expected = both_run(*REAL[name], rule, budget, problem)
     later = [oracle.predict(x) for x in X_test.tolist()]
     assume(oracle.closest > 1e-9)
-    assert_array_equal(said, expected)
+    assert_array_equal(predicted, expected)
     assert_array_equal(model.predict(FORMS[form](X_test, 2)), later)
 
 
@@ -194,9 +194,9 @@ def test_single_precision_is_computed_in_double(name, problem, budget):
     X, y, X_test, k, form, view = problem
     X, X_test = X.astype(np.float32), X_test.astype(np.float32)
     problem = X, y, X_test, k, form, view
-    model, oracle, said, expected = both_run(*REAL[name], "last", budget, problem)
+    model, oracle, predicted, expected = both_run(*REAL[name], "last", budget, problem)
     assume(oracle.closest > 1e-9)
-    assert_array_equal(said, expected)
+    assert_array_equal(predicted, expected)
     scores = [oracle.score(x) for x in X_test.tolist()]
     assert_close(model.decision_function(FORMS[form](X_test, 2)), scores)
 
@@ -216,9 +216,9 @@ def test_features_and_sums_learn_the_same_integers(rule, problem, poly):
     seen = []
     for few in (1024, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(base, "FEW", few)
-            said = model.fit(FORMS[form](X, 1), y).predict(FORMS[form](X_test, 2))
-        seen.append((model.support_, model.dual_coef_, model.thresholds_, said))
+            patch.setattr(prank, "FEW", few)
+            predicted = model.fit(FORMS[form](X, 1), y).predict(FORMS[form](X_test, 2))
+        seen.append((model.support_, model.dual_coef_, model.thresholds_, predicted))
     for by_features, by_sums in zip(*seen, strict=True):
         assert_array_equal(by_features, by_sums)
 
@@ -233,12 +233,12 @@ def test_members_learn_the_same_integers_by_features_and_by_sums(aggregate, prob
     seen = []
     for few in (1024, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(base, "FEW", few)
+            patch.setattr(prank, "FEW", few)
             model.fit(FORMS[form](X, 1), y)
-            said = model.predict(FORMS[form](X_test, 2))
+            predicted = model.predict(FORMS[form](X_test, 2))
             shares = model.predict_proba(FORMS[form](X_test, 2))
         learnt = model.support_, model.dual_coef_, model.member_thresholds_
-        seen.append((*learnt, model.votes_, said, shares))
+        seen.append((*learnt, model.votes_, predicted, shares))
     for by_features, by_sums in zip(*seen, strict=True):
         assert_array_equal(by_features, by_sums)
 
@@ -246,14 +246,14 @@ def test_members_learn_the_same_integers_by_features_and_by_sums(aggregate, prob
 @pytest.mark.parametrize("rule", ["last", "averaged"])
 @EXAMPLES
 @given(integer_problems(), polynomials(), st.integers(1, 15))
-def test_features_and_sums_predict_the_same_on_the_way(rule, problem, poly, cut):
+def test_features_and_sums_predict_the_same_progressively(rule, problem, poly, cut):
     X, y, _, k, form, view = problem
-    said = []
+    predicted = []
     for few in (1024, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(base, "FEW", few)
+            patch.setattr(prank, "FEW", few)
             model = PRank(rule=rule, classes=range(1, k + 1), **view, **poly)
             first = model.progressive(FORMS[form](X[:cut], 1), y[:cut])
             rest = model.progressive(X[cut:], y[cut:]) if cut < len(y) else []
-        said.append([*first, *rest])
-    assert said[0] == said[1]
+        predicted.append([*first, *rest])
+    assert predicted[0] == predicted[1]

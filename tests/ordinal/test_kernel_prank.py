@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 from peckorder import AggregatePRank, PRank
 from peckorder._core.validation import as_rows
-from peckorder.ordinal import base as estimators
+from peckorder.ordinal import prank as estimators
 from peckorder.ordinal.learners import base, polynomial
 from peckorder.ordinal.learners.kernel_prank import KernelPRankLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner
@@ -132,7 +132,7 @@ BLOCKED = [name for name in KERNEL_LEARNERS if "last" not in name]
 @pytest.mark.parametrize("name", BLOCKED)
 @pytest.mark.parametrize("size", [1, 7, 59])
 @pytest.mark.parametrize("form", ["dense", "csr"])
-def test_the_size_of_blocks_does_not_show(name, size, form, monkeypatch):
+def test_the_size_of_blocks_does_not_change_the_model(name, size, form, monkeypatch):
     rows, y = real_data(3)
     rows = FORMS[form](rows)
     whole = make(name).fit(rows, y)
@@ -143,7 +143,7 @@ def test_the_size_of_blocks_does_not_show(name, size, form, monkeypatch):
 
 @pytest.mark.parametrize("name", BLOCKED)
 @pytest.mark.parametrize("size", [1, 7, 59])
-def test_the_size_of_blocks_does_not_show_in_progressive_predictions(name, size, monkeypatch):
+def test_the_size_of_blocks_does_not_change_progressive_predictions(name, size, monkeypatch):
     whole = make(name, unit_norm=False).progressive(X, Y)
     monkeypatch.setattr(kernel_function, "block_size", lambda n_support: size)
     monkeypatch.setattr(polynomial, "_VALUES", 10 * size)
@@ -152,7 +152,7 @@ def test_the_size_of_blocks_does_not_show_in_progressive_predictions(name, size,
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("form", FORMS)
-def test_given_values_teach_what_their_kernel_does(rule, form):
+def test_given_values_give_the_model_of_their_kernel(rule, form):
     K = FORMS[form](plus_one_squared(X, X))
     model = PRank(rule=rule, kernel="precomputed", max_iter=2).fit(K, Y)
     function = PRank(rule=rule, kernel=plus_one_squared, max_iter=2, **PAPER).fit(X, Y)
@@ -163,24 +163,24 @@ def test_given_values_teach_what_their_kernel_does(rule, form):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_given_values_predict_on_the_way_as_their_kernel_does(rule):
+def test_given_values_predict_progressively_as_their_kernel_does(rule):
     K = plus_one_squared(X, X)
-    said = PRank(rule=rule, kernel="precomputed").progressive(K, Y)
+    predicted = PRank(rule=rule, kernel="precomputed").progressive(K, Y)
     expected = PRank(rule=rule, kernel=plus_one_squared, **PAPER).progressive(X, Y)
-    assert_array_equal(said, expected)
+    assert_array_equal(predicted, expected)
 
 
 @pytest.mark.parametrize("model", [PRank(), AggregatePRank(n_estimators=3, random_state=0)])
 def test_given_values_are_cut_both_ways_in_cross_validation(model):
     given = model.__class__(**model.get_params() | {"kernel": "precomputed"})
     function = model.__class__(**model.get_params() | {"kernel": plus_one_squared} | PAPER)
-    said = cross_val_predict(given, plus_one_squared(X, X), Y, cv=3)
-    assert_array_equal(said, cross_val_predict(function, X, Y, cv=3))
+    predicted = cross_val_predict(given, plus_one_squared(X, X), Y, cv=3)
+    assert_array_equal(predicted, cross_val_predict(function, X, Y, cv=3))
 
 
 @pytest.mark.parametrize("make_model", [PRank, AggregatePRank])
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "precomputed"])
-def test_only_given_values_have_a_column_a_row(make_model, kernel):
+def test_only_given_values_have_one_column_per_row(make_model, kernel):
     tags = get_tags(make_model(kernel=kernel))
     assert tags.input_tags.pairwise == (kernel == "precomputed")
 

@@ -88,7 +88,7 @@ def test_rounds_are_not_correlated(tau):
 
 
 @pytest.mark.parametrize("lag", [1, 2, 3, 8, 64, 256, 1024])
-def test_a_round_tells_nothing_of_a_later_one(lag):
+def test_a_round_does_not_predict_a_later_one(lag):
     masks = masks_of(10, n_rounds=8192, tau=0.5).astype(int)
     pairs = 2 * masks[:-lag] + masks[lag:]
     counts = np.bincount(pairs.ravel(), minlength=4)
@@ -97,7 +97,7 @@ def test_a_round_tells_nothing_of_a_later_one(lag):
 
 
 @pytest.mark.parametrize("apart", [1, 2, 32])
-def test_a_member_tells_nothing_of_another(apart):
+def test_a_member_does_not_predict_another(apart):
     masks = masks_of(11, n_rounds=8192, tau=0.5).astype(int)
     pairs = 2 * masks[:, :-apart] + masks[:, apart:]
     counts = np.bincount(pairs.ravel(), minlength=4)

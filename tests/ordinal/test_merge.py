@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from peckorder import AggregatePRank, PRank
-from peckorder.ordinal import base
+from peckorder.ordinal import prank
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner
 from support.helpers import (
@@ -135,15 +135,15 @@ def test_rows_of_the_second_are_numbered_on(name):
 def test_a_merged_ensemble_goes_on_learning(name, aggregate):
     a, b = two(name, aggregate=aggregate)
     merged = a.merge(b)
-    said = merged.predict(X)
+    expected = merged.predict(X)
     predicted = merged.progressive(X, Y)
     assert merged.n_rounds_ == 160
-    assert predicted[0] == said[0]
+    assert predicted[0] == expected[0]
     assert not same(merged.member_thresholds_, a.merge(b).member_thresholds_)
 
 
 @every_kernel
-def test_members_with_keys_of_their_own_keep_their_masks(name):
+def test_members_with_different_keys_keep_their_masks(name):
     a = ensemble(3, seed=1, **KERNELS[name]).fit(X[A], Y[A])
     b = ensemble(4, seed=2, **KERNELS[name]).fit(X[A], Y[A])
     merged = a.merge(b).partial_fit(X[B], Y[B])
@@ -182,22 +182,10 @@ def test_the_clock_goes_on_from_the_later_of_both():
     assert clocks == (50, 50)
 
 
-def test_given_kernel_values_cannot_be_merged():
-    K = plus_one_squared(X, X)
-    a, b = (ensemble(seed=i, kernel="precomputed").fit(K, Y) for i in (1, 2))
-    sentence = (
-        "AggregatePRank: kernel must be 'linear', 'poly', 'rbf' or a function to "
-        "merge, since columns of two precomputed ones stand for different rows; got "
-        "'precomputed'."
-    )
-    with raises_unchanged(a, ValueError, sentence):
-        a.merge(b)
-
-
 def test_features_and_sums_merge_to_the_same(monkeypatch):
     merged = []
     for few, kind in ((1024, PolynomialLearner), (0, KernelEnsembleLearner)):
-        monkeypatch.setattr(base, "FEW", few)
+        monkeypatch.setattr(prank, "FEW", few)
         a, b = two("poly")
         merged.append(a.merge(b).partial_fit(X, Y))
         assert type(merged[-1]._learner) is kind
@@ -206,7 +194,7 @@ def test_features_and_sums_merge_to_the_same(monkeypatch):
     assert_array_equal(*(model.predict(X) for model in merged))
 
 
-def test_ensembles_of_which_one_knows_no_rows_yet_can_be_merged():
+def test_ensembles_without_support_can_be_merged():
     options = {"kernel": "rbf", "tau": 1e-9}
     a = ensemble(3, seed=1, **options).fit(X[A], Y[A])
     merged = a.merge(ensemble(4, seed=2, **options).fit(X[B], Y[B]))
@@ -214,50 +202,9 @@ def test_ensembles_of_which_one_knows_no_rows_yet_can_be_merged():
     assert_array_equal(merged.predict(X), 4)
 
 
-REFUSED = {
-    "tau": ({"tau": 0.5}, "one with tau=0.6; got 0.5"),
-    "aggregate": ({"aggregate": "median"}, "one with aggregate='bayes_point'; got 'median'"),
-    "kernel": ({"kernel": "rbf"}, "one with kernel='linear'; got 'rbf'"),
-    "gamma": ({"gamma": 2}, "one with gamma=None; got 2"),
-    "degree": ({"degree": 3}, "one with degree=2; got 3"),
-    "coef0": ({"coef0": 0.0}, "one with coef0=1.0; got 0.0"),
-    "budget": ({"budget": 9}, "one with budget=None; got 9"),
-    "fit_intercept": ({"fit_intercept": True}, "one with fit_intercept=False; got True"),
-    "unit_norm": ({"unit_norm": True}, "one with unit_norm=False; got True"),
-    "classes": (
-        {"classes": [1, 2, 3, 4, 5]},
-        "of the classes [1, 2, 3, 4]; got [1, 2, 3, 4, 5]. Give both the same classes=",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_an_ensemble_of_another_kind_is_refused(what):
-    options, sentence = REFUSED[what]
-    a, b = ensemble().fit(X, Y), ensemble(**options).fit(X, Y)
-    with raises_unchanged(a, ValueError, f"AggregatePRank: other must be {sentence}."):
-        a.merge(b)
-
-
 def test_what_an_ensemble_was_fitted_with_counts_not_what_is_set_since():
     a, b = ensemble().fit(X, Y), ensemble(seed=1).fit(X, Y).set_params(tau=0.1)
     assert a.merge(b).n_estimators == 6
-
-
-def test_another_number_of_features_is_refused():
-    a, b = ensemble().fit(X, Y), ensemble().fit(X[:, :2], Y)
-    sentence = "AggregatePRank: other must be of 3 features; got 2."
-    with raises_unchanged(a, ValueError, sentence):
-        a.merge(b)
-
-
-def test_other_feature_names_are_refused():
-    pd = pytest.importorskip("pandas")
-    a = ensemble().fit(pd.DataFrame(X, columns=["p", "q", "r"]), Y)
-    b = ensemble().fit(pd.DataFrame(X, columns=["p", "r", "q"]), Y)
-    sentence = "AggregatePRank: other must be of the features ['p', 'q', 'r']; got ['p', 'r', 'q']."
-    with raises_unchanged(a, ValueError, sentence):
-        a.merge(b)
 
 
 def test_features_without_names_go_with_any():
@@ -267,28 +214,76 @@ def test_features_without_names_go_with_any():
     assert a.merge(b).feature_names_in_.tolist() == ["p", "q", "r"]
 
 
-@pytest.mark.parametrize(
-    ("other", "kind"), [(PRank().fit(X, Y), "PRank"), (None, "NoneType"), ([], "list")]
-)
-def test_something_else_is_refused(other, kind):
-    a = ensemble().fit(X, Y)
-    sentence = f"AggregatePRank: other must be an AggregatePRank; got an object of type {kind}."
-    with raises_unchanged(a, TypeError, sentence):
-        a.merge(other)
+def fitted(rows=X, **options):
+    return lambda: ensemble(**options).fit(rows, Y)
 
 
-def test_an_ensemble_that_knows_nothing_merges_with_none():
-    a, b = ensemble(), ensemble().fit(X, Y)
-    sentence = (
+def with_names(*columns):
+    return lambda: ensemble().fit(pytest.importorskip("pandas").DataFrame(X, columns=columns), Y)
+
+
+OTHER = "AggregatePRank: other must be"
+PRECOMPUTED = fitted(plus_one_squared(X, X), kernel="precomputed")
+# Options of the second ensemble, and what it should have been.
+DIFFERENT = [
+    ({"tau": 0.5}, "one with tau=0.6; got 0.5."),
+    ({"aggregate": "median"}, "one with aggregate='bayes_point'; got 'median'."),
+    ({"kernel": "rbf"}, "one with kernel='linear'; got 'rbf'."),
+    ({"gamma": 2}, "one with gamma=None; got 2."),
+    ({"degree": 3}, "one with degree=2; got 3."),
+    ({"coef0": 0.0}, "one with coef0=1.0; got 0.0."),
+    ({"budget": 9}, "one with budget=None; got 9."),
+    ({"fit_intercept": True}, "one with fit_intercept=False; got True."),
+    ({"unit_norm": True}, "one with unit_norm=False; got True."),
+    (
+        {"classes": [1, 2, 3, 4, 5]},
+        "of the classes [1, 2, 3, 4]; got [1, 2, 3, 4, 5]. Give both the same classes=.",
+    ),
+]
+# How the first and the second are made, the error, and its message.
+REFUSED = [
+    *((fitted(), fitted(**options), ValueError, f"{OTHER} {rule}") for options, rule in DIFFERENT),
+    (fitted(), fitted(X[:, :2]), ValueError, f"{OTHER} of 3 features; got 2."),
+    (
+        with_names("p", "q", "r"),
+        with_names("p", "r", "q"),
+        ValueError,
+        f"{OTHER} of the features ['p', 'q', 'r']; got ['p', 'r', 'q'].",
+    ),
+    (
+        PRECOMPUTED,
+        PRECOMPUTED,
+        ValueError,
+        "AggregatePRank: kernel must be 'linear', 'poly', 'rbf' or a function to "
+        "merge, since columns of two precomputed ones stand for different rows; got "
+        "'precomputed'.",
+    ),
+    *(
+        (fitted(), make, TypeError, f"{OTHER} an AggregatePRank; got an object of type {kind}.")
+        for make, kind in (
+            (lambda: PRank().fit(X, Y), "PRank"),
+            (lambda: None, "NoneType"),
+            (list, "list"),
+        )
+    ),
+    (
+        ensemble,
+        fitted(),
+        NotFittedError,
         "This AggregatePRank instance is not fitted yet. Call 'fit' with appropriate "
-        "arguments before using this estimator."
-    )
-    with raises_unchanged(a, NotFittedError, sentence):
-        a.merge(b)
+        "arguments before using this estimator.",
+    ),
+    (
+        fitted(),
+        ensemble,
+        NotFittedError,
+        f"{OTHER} fitted; got {ensemble()!r}. Call its fit first.",
+    ),
+]
 
 
-def test_an_ensemble_that_knows_nothing_is_refused():
-    a, b = ensemble().fit(X, Y), ensemble()
-    sentence = f"AggregatePRank: other must be fitted; got {b!r}. Call its fit first."
-    with raises_unchanged(a, NotFittedError, sentence):
+@pytest.mark.parametrize(("first", "second", "error", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_ensembles_that_do_not_match_are_refused(first, second, error, message):
+    a, b = first(), second()
+    with raises_unchanged(a, error, message):
         a.merge(b)

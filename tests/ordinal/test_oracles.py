@@ -48,12 +48,12 @@ def real_problems(draw):
 
 
 def both_run(name, X, y, k, form, kind, view):
-    """Let learner and oracle go through the rows; return them and what they said."""
+    """Let learner and oracle go through the rows; return them and their predictions."""
     model = make(name, classes=range(1, k + 1), **view)
     oracle = make_oracle(name, X.shape[1], k, **view)
     X = X.astype(kind)
-    said = model.progressive(FORMS[form](X, 1), y)
-    return model, oracle, said, oracle.progressive(X.tolist(), y.tolist())
+    predicted = model.progressive(FORMS[form](X, 1), y)
+    return model, oracle, predicted, oracle.progressive(X.tolist(), y.tolist())
 
 
 def weights_of(model):
@@ -80,8 +80,8 @@ def assert_same(name, model, oracle, equal):
 def test_integers_are_predicted_exactly_as_defined(name, problem):
     X, y, X_test, k, form, kind, intercept = problem
     view = {"fit_intercept": intercept, "unit_norm": False}
-    model, oracle, said, expected = both_run(name, X, y, k, form, kind, view)
-    assert_array_equal(said, expected)
+    model, oracle, predicted, expected = both_run(name, X, y, k, form, kind, view)
+    assert_array_equal(predicted, expected)
     later = [oracle.predict(x) for x in X_test.tolist()]
     assert_array_equal(model.predict(FORMS[form](X_test.astype(kind), 2)), later)
 
@@ -111,10 +111,10 @@ def test_integers_get_exactly_the_mean_rank_defined(problem):
 @given(real_problems())
 def test_real_numbers_are_predicted_as_defined(name, problem):
     X, y, X_test, k, form, view = problem
-    model, oracle, said, expected = both_run(name, X, y, k, form, np.float64, view)
+    model, oracle, predicted, expected = both_run(name, X, y, k, form, np.float64, view)
     later = [oracle.predict(x) for x in X_test.tolist()]
     assume(oracle.closest > 1e-9)
-    assert_array_equal(said, expected)
+    assert_array_equal(predicted, expected)
     assert_array_equal(model.predict(FORMS[form](X_test, 2)), later)
 
 
@@ -141,11 +141,11 @@ def test_real_numbers_are_learnt_as_defined(name, problem):
 @given(real_problems())
 def test_single_precision_is_learnt_in_double(name, problem):
     X, y, _, k, form, view = problem
-    model, oracle, said, expected = both_run(name, X, y, k, form, np.float32, view)
+    model, oracle, predicted, expected = both_run(name, X, y, k, form, np.float32, view)
     assume(oracle.closest > 1e-9)
 
     def close(a, b):
         assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
-    assert_array_equal(said, expected)
+    assert_array_equal(predicted, expected)
     assert_same(name, model, oracle, close)

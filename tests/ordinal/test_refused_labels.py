@@ -1,5 +1,8 @@
 """Labels that cannot be learnt are refused, and the model is as it was."""
 
+from functools import partial
+from operator import methodcaller
+
 import numpy as np
 import pytest
 
@@ -8,13 +11,16 @@ from peckorder.exceptions import DataError
 from support.helpers import LEARNERS, exactly, integer_data, make, raises_unchanged
 
 X, Y = integer_data(1, k=3)
-every_learner = pytest.mark.parametrize("name", LEARNERS)
 LEARN = ["fit", "partial_fit", "progressive"]
+NAN = float("nan")
 
 
-def fitted(name):
-    model = make(name).fit(X, Y)
-    return model, type(model).__name__
+def new(name, **options):
+    return make(name, **options)
+
+
+def fitted(name, y=Y, **options):
+    return make(name, **options).fit(X, y)
 
 
 def with_bad_label(label, kind=None):
@@ -23,233 +29,193 @@ def with_bad_label(label, kind=None):
     return np.array(y, dtype=kind)
 
 
-NAN = float("nan")
-
-
-def outside(who, label):
+def outside(label, row=50, classes="[1, 2, 3]"):
     if label is NAN:
-        return f"{who}: y must be without missing labels; got nan in row 50."
+        return f"y must be without missing labels; got nan in row {row}."
     return (
-        f"{who}: y must be one of the classes [1, 2, 3]; got {label!r} in row 50. Name "
+        f"y must be one of the classes {classes}; got {label!r} in row {row}. Name "
         "every class in classes=, lowest first."
     )
 
 
-@every_learner
-@pytest.mark.parametrize("method", ["partial_fit", "progressive", "score"])
-@pytest.mark.parametrize("label", [4, 0, -1, 2.5, NAN, float("inf"), 2**53 + 1])
-def test_an_unknown_label_is_refused(name, method, label):
-    model, who = fitted(name)
-    with raises_unchanged(model, DataError, outside(who, label)):
-        getattr(model, method)(X, with_bad_label(label))
+def calls(methods, *arguments, **options):
+    return [methodcaller(method, *arguments, **options) for method in methods]
 
 
-@every_learner
-def test_an_unknown_label_is_refused_by_fit(name):
-    model = make(name, classes=[1, 2, 3]).fit(X, Y)
-    with raises_unchanged(model, DataError, outside(type(model).__name__, 7)):
-        model.fit(X, with_bad_label(7))
+of_words = partial(fitted, y=np.array(["lo", "hi"])[Y % 2], classes=["lo", "hi"])
+LENGTHS = "y must be one label per row; got 59 labels for 60 rows."
+MISSING = (
+    "y must be one label per row; got None (it requires y to be passed, but the target y is None)."
+)
+UNORDERED = (
+    "y must be numbers, an ordered categorical, or labels whose order classes= gives; got "
+    "['a', 'b']. Pass classes=[...] with the lowest first (the order of the alphabet is rarely "
+    "meant)."
+)
+ONE_CLASS = "y must hold at least two classes; got one class,"
+NAME_THEM = "Name all of them in classes=, lowest first."
+ANEW = "Call fit to start anew."
+BAD_CLASSES = [
+    (TypeError, "abc", "a list of labels, lowest first; got 'abc'."),
+    (TypeError, 3, "a list of labels, lowest first; got 3."),
+    (ValueError, [1], "at least two labels; got [1]."),
+    (ValueError, [], "at least two labels; got []."),
+    (ValueError, [1, 2, 1], "distinct labels, lowest first; got [1, 2, 1]."),
+    (ValueError, [1, 1.0], "distinct labels, lowest first; got [1, 1.0]."),
+]
+# How a learner is made, what is called, the error, and its sentence.
+REFUSED = [
+    *(
+        (fitted, call, DataError, outside(label))
+        for label in (4, 0, -1, 2.5, NAN, float("inf"), 2**53 + 1)
+        for call in calls(["partial_fit", "progressive", "score"], X, with_bad_label(label))
+    ),
+    (
+        partial(fitted, classes=[1, 2, 3]),
+        methodcaller("fit", X, with_bad_label(7)),
+        DataError,
+        outside(7),
+    ),
+    (
+        fitted,
+        methodcaller("partial_fit", X, with_bad_label("two", object)),
+        DataError,
+        outside("two"),
+    ),
+    (
+        of_words,
+        methodcaller("partial_fit", X[:2], ["lo", "HI"]),
+        DataError,
+        outside("HI", 1, "['lo', 'hi']"),
+    ),
+    *((new, call, DataError, UNORDERED) for call in calls(LEARN, X[:2], ["b", "a"])),
+    (fitted, methodcaller("fit", X, np.ones(60, dtype=int)), DataError, f"{ONE_CLASS} [1]."),
+    *(
+        (new, call, DataError, f"{ONE_CLASS} [2]. {NAME_THEM}")
+        for call in calls(["partial_fit", "progressive"], X[:2], [2, 2])
+    ),
+    *(
+        (
+            fitted,
+            methodcaller("fit", X, with_bad_label(value)),
+            DataError,
+            f"y must be finite; got {value!r} in row 50.",
+        )
+        for value in (NAN, float("inf"), float("-inf"))
+    ),
+    *((fitted, call, ValueError, LENGTHS) for call in calls([*LEARN, "score"], X, Y[:-1])),
+    *((fitted, call, ValueError, MISSING) for call in calls([*LEARN, "score"], X, None)),
+    *(
+        (
+            partial(new, classes=classes),
+            methodcaller("fit", X, Y),
+            error,
+            f"classes must be {expected}",
+        )
+        for error, classes, expected in BAD_CLASSES
+    ),
+    (
+        fitted,
+        methodcaller("partial_fit", X, Y, classes=[3, 2, 1]),
+        ValueError,
+        f"classes must be [1, 2, 3] as given before; got [3, 2, 1]. {ANEW}",
+    ),
+    (
+        partial(new, classes=[1, 2, 3]),
+        methodcaller("partial_fit", X, Y, classes=[1, 2, 3, 4]),
+        ValueError,
+        f"classes must be [1, 2, 3] as given before; got [1, 2, 3, 4]. {ANEW}",
+    ),
+]
 
 
-@every_learner
-def test_a_word_among_numbers_is_refused(name):
-    model, who = fitted(name)
-    with raises_unchanged(model, DataError, outside(who, "two")):
-        model.partial_fit(X, with_bad_label("two", object))
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("begin", "call", "error", "sentence"), REFUSED, ids=range(len(REFUSED)))
+def test_labels_are_refused_by_every_learner(name, begin, call, error, sentence):
+    model = begin(name)
+    with raises_unchanged(model, error, f"{type(model).__name__}: {sentence}"):
+        call(model)
 
 
-@every_learner
-def test_an_unknown_word_is_refused(name):
-    model = make(name, classes=["lo", "hi"]).fit(X, np.array(["lo", "hi"])[Y % 2])
-    sentence = (
-        f"{type(model).__name__}: y must be one of the classes ['lo', 'hi']; got "
-        "'HI' in row 1. Name every class in classes=, lowest first."
-    )
-    with raises_unchanged(model, DataError, sentence):
-        model.partial_fit(X[:2], ["lo", "HI"])
+def labels_that_are_lists():
+    y = np.empty(2, dtype=object)
+    y[:] = [["a"], ["b"]]
+    return y
 
 
-def test_a_long_list_of_classes_is_cut_short():
-    model = PRank(classes=range(20)).fit(X, Y)
-    sentence = (
-        "PRank: y must be one of the classes [0, 1, 2, 3, ..., 19] (20 in all); got 20 "
-        "in row 0. Name every class in classes=, lowest first."
-    )
-    with raises_unchanged(model, DataError, sentence):
-        model.partial_fit(X[:1], [20])
+TWO = [[0.0], [1.0]]
+# How a PRank is made, what is called, the error, and its whole message.
+REFUSED_BY_PRANK = [
+    (
+        lambda: PRank(classes=range(20)).fit(X, Y),
+        methodcaller("partial_fit", X[:1], [20]),
+        DataError,
+        f"PRank: {outside(20, 0, '[0, 1, 2, 3, ..., 19] (20 in all)')}",
+    ),
+    (
+        lambda: PRank(rule="last").fit(X, Y),
+        methodcaller("fit", X, np.column_stack([Y, Y])),
+        ValueError,
+        "y should be a 1d array, got an array of shape (60, 2) instead.",
+    ),
+    (
+        partial(PRank, classes=[1, NAN]),
+        methodcaller("fit", TWO, [1, 1]),
+        ValueError,
+        "PRank: classes must be distinct labels, lowest first; got [1, nan].",
+    ),
+    (
+        partial(PRank, classes=[[1], [2]]),
+        methodcaller("fit", TWO, [1, 1]),
+        TypeError,
+        "PRank: classes must be a list of labels, not of lists; got [[1], [2]].",
+    ),
+    (
+        partial(PRank, classes=["a", "b"]),
+        methodcaller("fit", TWO, labels_that_are_lists()),
+        DataError,
+        "PRank: y must be labels that can be compared; got an unhashable type: 'list'.",
+    ),
+]
 
 
-@every_learner
-@pytest.mark.parametrize("method", LEARN)
-def test_words_without_an_order_are_refused(name, method):
-    model = make(name)
-    sentence = (
-        f"{type(model).__name__}: y must be numbers, an ordered categorical, or labels "
-        "whose order classes= gives; got ['a', 'b']. Pass classes=[...] with the "
-        "lowest first (the order of the alphabet is rarely meant)."
-    )
-    with raises_unchanged(model, DataError, sentence):
-        getattr(model, method)(X[:2], ["b", "a"])
+@pytest.mark.parametrize(
+    ("begin", "call", "error", "message"), REFUSED_BY_PRANK, ids=range(len(REFUSED_BY_PRANK))
+)
+def test_labels_are_refused(begin, call, error, message):
+    model = begin()
+    with raises_unchanged(model, error, message):
+        call(model)
 
 
-@every_learner
-def test_a_single_class_is_refused_by_fit(name):
-    model, who = fitted(name)
-    sentence = f"{who}: y must hold at least two classes; got one class, [1]."
-    with raises_unchanged(model, DataError, sentence):
-        model.fit(X, np.ones(len(X), dtype=int))
-
-
-@every_learner
-@pytest.mark.parametrize("method", ["partial_fit", "progressive"])
-def test_a_single_class_in_the_first_batch_is_refused(name, method):
-    model = make(name)
-    sentence = (
-        f"{type(model).__name__}: y must hold at least two classes; got one class, "
-        "[2]. Name all of them in classes=, lowest first."
-    )
-    with raises_unchanged(model, DataError, sentence):
-        getattr(model, method)(X[:2], [2, 2])
-
-
-@every_learner
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_label_that_is_not_finite_is_refused(name, value):
-    model, who = fitted(name)
-    sentence = f"{who}: y must be finite; got {float(value)!r} in row 50."
-    with raises_unchanged(model, DataError, sentence):
-        model.fit(X, with_bad_label(value))
-
-
-@every_learner
-@pytest.mark.parametrize("method", LEARN)
-def test_another_number_of_labels_is_refused(name, method):
-    model, who = fitted(name)
-    sentence = f"{who}: y must be one label per row; got 59 labels for 60 rows."
-    with raises_unchanged(model, ValueError, sentence):
-        getattr(model, method)(X, Y[:-1])
-
-
-@every_learner
-def test_another_number_of_labels_is_not_scored(name):
-    model, who = fitted(name)
-    sentence = f"{who}: y must be one label per row; got 59 labels for 60 rows."
-    with raises_unchanged(model, ValueError, sentence):
-        model.score(X, Y[:-1])
-
-
-@every_learner
-@pytest.mark.parametrize("method", [*LEARN, "score"])
-def test_no_labels_are_refused(name, method):
-    model, who = fitted(name)
-    sentence = (
-        f"{who}: y must be one label per row; got None (it requires y to be passed, "
-        "but the target y is None)."
-    )
-    with raises_unchanged(model, ValueError, sentence):
-        getattr(model, method)(X, None)
-
-
-def test_a_table_of_labels_is_refused():
-    model, _ = fitted("last")
-    sentence = "y should be a 1d array, got an array of shape (60, 2) instead."
-    with raises_unchanged(model, ValueError, sentence):
-        model.fit(X, np.column_stack([Y, Y]))
-
-
-BAD_CLASSES = {
-    "word": (TypeError, "abc", "a list of labels, lowest first; got 'abc'."),
-    "number": (TypeError, 3, "a list of labels, lowest first; got 3."),
-    "one": (ValueError, [1], "at least two labels; got [1]."),
-    "none": (ValueError, [], "at least two labels; got []."),
-    "twice": (ValueError, [1, 2, 1], "distinct labels, lowest first; got [1, 2, 1]."),
-    "equal": (ValueError, [1, 1.0], "distinct labels, lowest first; got [1, 1.0]."),
-}
-
-
-@every_learner
-@pytest.mark.parametrize(("error", "classes", "said"), BAD_CLASSES.values(), ids=BAD_CLASSES)
-def test_classes_that_are_no_scale_are_refused(name, error, classes, said):
-    model = make(name, classes=classes)
-    with raises_unchanged(model, error, f"{type(model).__name__}: classes must be {said}"):
-        model.fit(X, Y)
-
-
-@every_learner
-def test_other_classes_later_are_refused(name):
-    model, who = fitted(name)
-    sentence = (
-        f"{who}: classes must be [1, 2, 3] as given before; got [3, 2, 1]. Call fit to start anew."
-    )
-    with raises_unchanged(model, ValueError, sentence):
-        model.partial_fit(X, Y, classes=[3, 2, 1])
-
-
-@every_learner
-def test_classes_that_contradict_the_parameter_are_refused(name):
-    model = make(name, classes=[1, 2, 3])
-    sentence = (
-        f"{type(model).__name__}: classes must be [1, 2, 3] as given before; got [1, "
-        "2, 3, 4]. Call fit to start anew."
-    )
-    with raises_unchanged(model, ValueError, sentence):
-        model.partial_fit(X, Y, classes=[1, 2, 3, 4])
-
-
-def test_a_refused_first_batch_may_be_tried_again():
-    model = PRank()
-    sentence = (
-        "PRank: y must hold at least two classes; got one class, [1]. Name all of them "
-        "in classes=, lowest first."
-    )
-    with raises_unchanged(model, DataError, sentence):
-        model.partial_fit(X[:1], [1])
-    model.partial_fit(X[:1, :2], [1], classes=[1, 2])
-    assert model.n_features_in_ == 2
-
-
-def test_refuses_a_missing_class():
-    expected = "PRank: classes must be distinct labels, lowest first; got [1, nan]."
-    model = PRank(classes=[1, float("nan")])
-    with raises_unchanged(model, ValueError, expected):
-        model.fit([[0.0], [1.0]], [1, 1])
-
-
-def test_a_rule_set_after_fitting_does_not_change_what_can_be_asked():
-    model = PRank().fit([[0.0], [1.0]], [1, 2]).set_params(rule="voted")
-    assert hasattr(model, "decision_function")
-    assert not hasattr(model, "mean_rank")
-
-
+# Not of the table: some of them cannot be copied.
 @pytest.mark.parametrize("classes", [{"a", "b"}, {"a": 1, "b": 2}, "ab", 3, (c for c in "ab")])
 def test_classes_without_an_order_are_refused(classes):
     model = PRank(classes=classes)
     expected = f"PRank: classes must be a list of labels, lowest first; got {classes!r}."
     with pytest.raises(TypeError, match=exactly(expected)):
-        model.fit([[0.0], [1.0]], ["a", "b"])
+        model.fit(TWO, ["a", "b"])
     assert not hasattr(model, "classes_")
 
 
-def test_classes_that_are_lists_are_refused():
-    model = PRank(classes=[[1], [2]])
-    expected = "PRank: classes must be a list of labels, not of lists; got [[1], [2]]."
-    with raises_unchanged(model, TypeError, expected):
-        model.fit([[0.0], [1.0]], [1, 2])
+def test_a_refused_first_batch_may_be_tried_again():
+    model = PRank()
+    with raises_unchanged(model, DataError, f"PRank: {ONE_CLASS} [1]. {NAME_THEM}"):
+        model.partial_fit(X[:1], [1])
+    model.partial_fit(X[:1, :2], [1], classes=[1, 2])
+    assert model.n_features_in_ == 2
 
 
-def test_a_quantity_taken_for_classes_is_warned_of():
+def test_a_rule_set_after_fitting_does_not_change_the_methods():
+    model = PRank().fit(TWO, [1, 2]).set_params(rule="voted")
+    assert hasattr(model, "decision_function")
+    assert not hasattr(model, "mean_rank")
+
+
+def test_labels_that_look_like_a_quantity_cause_a_warning():
     y = np.random.default_rng(0).normal(size=300)
     expected = (
         "PRank: y has 300 classes in 300 rows; if it is a quantity, cut it into grades first."
     )
     with pytest.warns(UserWarning, match=exactly(expected)):
         PRank().fit(np.zeros((300, 1)), y)
-
-
-def test_lists_as_labels_are_refused():
-    y = np.empty(2, dtype=object)
-    y[:] = [["a"], ["b"]]
-    model = PRank(classes=["a", "b"])
-    expected = "PRank: y must be labels that can be compared; got an unhashable type: 'list'."
-    with raises_unchanged(model, DataError, expected):
-        model.fit([[0.0], [1.0]], y)

@@ -26,8 +26,8 @@ BAD_ETA = [0, -0.1, float("nan"), float("inf"), None, "0.1", True, 1j]
 )
 def test_bad_parameters_are_refused(name, method, parameter, rule, value):
     model = make(name).fit(X, Y).set_params(**{parameter: value})
-    who = type(model).__name__
-    sentence = f"{who}: {parameter} must be {rule}; got {value!r}."
+    kind = type(model).__name__
+    sentence = f"{kind}: {parameter} must be {rule}; got {value!r}."
     with raises_unchanged(model, ValueError, sentence):
         getattr(model, method)(X, Y)
 
@@ -67,7 +67,7 @@ def test_numpy_scalars_are_parameters_too():
 @every_learner
 @pytest.mark.parametrize("parameter", ["fit_intercept", "unit_norm"])
 @pytest.mark.parametrize("method", ["partial_fit", "progressive"])
-def test_a_transform_changed_on_the_way_is_refused(name, parameter, method):
+def test_a_transform_changed_between_calls_is_refused(name, parameter, method):
     model = make(name).fit(X, Y).set_params(**{parameter: False})
     sentence = (
         f"{type(model).__name__}: {parameter} must be True as when learning began; got "
@@ -79,7 +79,7 @@ def test_a_transform_changed_on_the_way_is_refused(name, parameter, method):
 
 @pytest.mark.parametrize("before", RULES)
 @pytest.mark.parametrize("after", RULES)
-def test_a_rule_changed_on_the_way_is_refused(before, after):
+def test_a_rule_changed_between_calls_is_refused(before, after):
     model = PRank(rule=before).partial_fit(X, Y).set_params(rule=after)
     sentence = (
         f"PRank: rule must be {before!r} as when learning began; got {after!r}. Call "
@@ -116,7 +116,7 @@ def test_the_voted_rule_has_no_score():
     assert offered == {"last": True, "averaged": True, "voted": False}
 
 
-def test_the_step_may_change_on_the_way():
+def test_the_step_may_change_between_calls():
     model = WidrowHoff(eta=0.5, fit_intercept=False, unit_norm=False, classes=[1, 2])
     model.fit([[1.0]], [1]).set_params(eta=0.25).partial_fit([[1.0]], [1])
     # w = 0.5 * 1, then 0.5 + 0.25 * (1 - 0.5).

@@ -59,7 +59,7 @@ def test_an_infinite_value_is_refused(name, form, method, value):
 @every_learner
 @pytest.mark.parametrize("view", [{"unit_norm": False}, {"fit_intercept": False}, {}])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_bad_first_value_is_refused_by_a_model_that_knows_nothing(name, view, value):
+def test_a_bad_first_value_is_refused_by_a_model_that_is_not_fitted(name, view, value):
     # All weights are zero, and so would be the score of anything finite.
     model = make(name, **view)
     with pytest.raises(ValueError, match=r"(?m)^Input X contains "):
@@ -107,8 +107,8 @@ def test_an_interruption_leaves_the_model_as_it_was(name, monkeypatch):
 @pytest.mark.parametrize("method", ["partial_fit", "progressive", "predict", "score"])
 def test_another_number_of_features_is_refused(name, method):
     model = make(name).fit(X, Y)
-    who = type(model).__name__
-    sentence = f"X has 2 features, but {who} is expecting 3 features as input."
+    kind = type(model).__name__
+    sentence = f"X has 2 features, but {kind} is expecting 3 features as input."
     with raises_unchanged(model, ValueError, sentence):
         ask(model, method, X[:, :2])
 
@@ -128,7 +128,7 @@ def test_no_rows_are_refused(name, form, method):
 
 @every_learner
 @pytest.mark.parametrize("method", ["predict", "score"])
-def test_a_model_that_knows_nothing_is_not_asked(name, method):
+def test_a_model_that_is_not_fitted_does_not_predict(name, method):
     model = make(name)
     sentence = (
         f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with "
@@ -141,7 +141,7 @@ def test_a_model_that_knows_nothing_is_not_asked(name, method):
 @pytest.mark.parametrize(
     ("name", "method"), [("last", "decision_function"), ("voted", "mean_rank")]
 )
-def test_a_model_that_knows_nothing_has_no_scores(name, method):
+def test_a_model_that_is_not_fitted_has_no_scores(name, method):
     model = make(name)
     sentence = (
         "This PRank instance is not fitted yet. Call 'fit' with appropriate arguments "

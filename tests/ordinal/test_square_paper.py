@@ -48,8 +48,8 @@ ON_THE_WAY = {
 def one_trial(learner, method, protocol, seed):
     n = protocol["T"]
     X, y = make_square(n + protocol["test"], noise=protocol["noise_sd"], random_state=seed)
-    said = getattr(learner.fit(X[:n], y[:n]), method)(X[n:])
-    return rank_loss(y[n:], said)
+    predicted = getattr(learner.fit(X[:n], y[:n]), method)(X[n:])
+    return rank_loss(y[n:], predicted)
 
 
 def mean_of_trials(learner, method, protocol):
@@ -85,7 +85,7 @@ def losses_on_the_way(learner, protocol):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ON_THE_WAY)
-def test_the_mean_loss_on_the_way_is_that_of_the_reference(name, golden):
+def test_the_progressive_mean_loss_is_that_of_the_reference(name, golden):
     file = golden("experiment_synthetic")
     expected = file["online_mean_loss"][name][str(file["protocol"]["T"])]
     losses = losses_on_the_way(ON_THE_WAY[name], file["protocol"])

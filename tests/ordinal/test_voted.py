@@ -42,7 +42,7 @@ def test_other_rules_have_no_votes(rule):
         _ = model.votes_
 
 
-def test_many_classes_cost_no_thresholds_a_row():
+def test_many_classes_cost_no_thresholds_per_row():
     rng = np.random.default_rng(0)
     y = np.arange(2000) % 500
     model = PRank(rule="voted").fit(rng.normal(size=(2000, 2)), y)

@@ -19,7 +19,7 @@ from peckorder.storage.fields import (
     whole,
 )
 from peckorder.storage.format import Damaged, Node, pack
-from support.helpers import exactly
+from support.helpers import refuses
 
 POINT = Table(Field("at", floats("columns")))
 TABLE = Table(
@@ -56,7 +56,7 @@ def read(value, table=TABLE):
     return values
 
 
-def test_what_is_written_is_read():
+def test_written_values_are_read():
     values = read(owner(note_=["a", "b"], is_new=True, scale=2))
     assert values["weights_"].shape == (2, 3)
     assert values["ends"].tolist() == [0, 1, 4]
@@ -88,14 +88,14 @@ def test_missing_values_are_null_or_omitted():
         ({"point": SimpleNamespace(at=np.zeros(2))}, "point.at must be of shape (3)"),
     ],
 )
-def test_what_does_not_fit_is_refused(changes, rule):
-    with pytest.raises(Damaged, match=exactly(f"in which {rule}")):
+def test_values_that_break_a_rule_are_refused(changes, rule):
+    with refuses(f"in which {rule}", Damaged):
         read(owner(**changes))
 
 
 def test_a_size_that_no_field_has_set_is_refused():
     node = node_of(TABLE, owner())
-    with pytest.raises(Damaged, match=exactly("in which ends must be null without total")):
+    with refuses("in which ends must be null without total", Damaged):
         TABLE.read(node)
 
 

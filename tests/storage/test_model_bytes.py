@@ -6,7 +6,7 @@ import pytest
 from peckorder import PRank
 from peckorder.exceptions import ModelFileError
 from peckorder.io import from_bytes
-from support.helpers import exactly
+from support.helpers import refuses
 from support.stored_models import CASES
 
 
@@ -22,7 +22,7 @@ def test_bytes_are_those_of_the_file(name, tmp_path):
         assert np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
 
 
-def test_what_came_from_bytes_goes_on_learning():
+def test_a_model_from_bytes_continues_learning():
     model = PRank().fit([[0.0], [1.0]], [1, 2])
     loaded = from_bytes(model.to_bytes())
     assert loaded.partial_fit([[3.0]], [1]).n_rounds_ == 3
@@ -36,9 +36,9 @@ def test_what_came_from_bytes_goes_on_learning():
         (b"a model", "7 bytes of one which does not begin as one"),
     ],
 )
-def test_bytes_that_are_no_model(data, what):
+def test_bytes_that_are_no_model_are_refused(data, what):
     sentence = f"from_bytes: data must be a sound model file; got {what}."
-    with pytest.raises(ModelFileError, match=exactly(sentence)):
+    with refuses(sentence, ModelFileError):
         from_bytes(data)
 
 
@@ -50,7 +50,7 @@ def test_a_byte_that_changed_is_noticed(place):
         from_bytes(data)
 
 
-def test_what_is_no_bytes():
+def test_other_values_than_bytes_are_refused():
     sentence = "from_bytes: data must be bytes; got an object of type str."
-    with pytest.raises(TypeError, match=exactly(sentence)):
+    with refuses(sentence, TypeError):
         from_bytes("model")

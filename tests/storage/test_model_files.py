@@ -75,7 +75,7 @@ def test_public_attributes_and_parameters_are_the_same(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if CASES[name].go_on])
-def test_a_loaded_model_goes_on_as_the_other_does(name, tmp_path):
+def test_a_loaded_model_continues_as_the_other_does(name, tmp_path):
     case = CASES[name]
     model = case.fit()
     loaded = saved_and_loaded(model, tmp_path)
@@ -85,7 +85,7 @@ def test_a_loaded_model_goes_on_as_the_other_does(name, tmp_path):
 
 
 @CASE
-def test_what_was_loaded_is_saved_as_the_same_bytes(name, tmp_path):
+def test_a_loaded_model_is_saved_as_the_same_bytes(name, tmp_path):
     CASES[name].fit().save(tmp_path / "one")
     peckorder.load(tmp_path / "one").save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
@@ -163,7 +163,7 @@ def test_parameters_set_after_learning_wait_for_the_next_call(tmp_path):
     ],
     ids=lambda classes: repr(classes)[:30],
 )
-def test_labels_of_any_plain_kind_come_back(classes, tmp_path):
+def test_labels_of_any_plain_kind_are_restored(classes, tmp_path):
     plain = classes.tolist() if isinstance(classes, np.ndarray) else classes
     labels = np.fromiter(plain, dtype=object, count=4)
     model = PRank(classes=classes).fit(X, labels[Y - 1])
@@ -175,7 +175,7 @@ def test_labels_of_any_plain_kind_come_back(classes, tmp_path):
     loaded.partial_fit(X, labels[Y - 1])
 
 
-def test_an_ordered_categorical_goes_on_after_loading(tmp_path):
+def test_an_ordered_categorical_is_continued_after_loading(tmp_path):
     pandas = pytest.importorskip("pandas")
     words = ["poor", "fair", "good", "great"]
     y = pandas.Categorical.from_codes(Y - 1, words, ordered=True)
@@ -200,9 +200,9 @@ def test_an_ordered_categorical_goes_on_after_loading(tmp_path):
     ],
     ids=lambda ids: repr(ids)[:30],
 )
-def test_ids_of_any_plain_kind_come_back(ids, tmp_path):
-    who = [0, 0, 1, 1, 1, 2, 2]
-    users = ids[who] if isinstance(ids, np.ndarray) else [ids[i] for i in who]
+def test_ids_of_any_plain_kind_are_restored(ids, tmp_path):
+    position = [0, 0, 1, 1, 1, 2, 2]
+    users = ids[position] if isinstance(ids, np.ndarray) else [ids[i] for i in position]
     ratings = Ratings(users, list("xyxyzyz"), [5, 1, 4, 2, 5, 1, 4])
     model = PersonalRanker(n_factors=1, random_state=0).fit(ratings).fit_people()
     loaded = saved_and_loaded(model, tmp_path)
@@ -214,7 +214,7 @@ def test_ids_of_any_plain_kind_come_back(ids, tmp_path):
         assert mine.tobytes() == theirs.tobytes()
 
 
-def test_exact_floats_and_large_seeds_come_back(tmp_path):
+def test_exact_floats_and_large_seeds_are_restored(tmp_path):
     odd = 0.1 + 0.2
     model = PRank(gamma=odd, coef0=-0.0, random_state=2**32 - 1).fit(X, Y)
     loaded = saved_and_loaded(model, tmp_path)
@@ -263,7 +263,7 @@ def test_a_parameter_that_a_file_does_not_know_has_its_default(tmp_path):
     assert peckorder.load(path).coef0 == 1.0
 
 
-def test_files_are_no_burden_until_one_is_asked_for():
+def test_the_file_format_is_not_imported_with_peckorder():
     program = "import sys, peckorder; print('peckorder.storage.format' in sys.modules)"
     folder = str(Path(peckorder.__file__).parent.parent)
     command = [sys.executable, "-c", f"import sys; sys.path[:0] = [{folder!r}]; {program}"]

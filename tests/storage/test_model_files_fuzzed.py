@@ -26,7 +26,7 @@ def contents_of(names, folder):
 
 
 def used(case, model):
-    """Ask a model everything, and teach it more."""
+    """Call all methods of a model, and continue learning."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for use in (case.ask, case.go_on, case.ask):

@@ -51,7 +51,7 @@ def parts_of(name, path):
         (b'{"arrays":[["<f8",[50,50],"C"]]}', "which is shorter than it says"),
     ],
 )
-def test_headers_that_are_none(text, what, path):
+def test_headers_that_are_no_json_objects(text, what, path):
     path.write_bytes(sealed(laid_out(text, [])))
     assert_refused(path, what or "whose header is nested more than 32 deep")
 

@@ -27,21 +27,21 @@ def test_there_are_files_of_every_version_and_every_estimator():
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_file_of_long_ago_answers_as_it_did(path):
+def test_an_old_file_gives_the_same_predictions(path):
     expected = json.loads((path.parent / "expected.json").read_text())[path.stem]
     model = peckorder.load(path)
     # Another processor may add in another order; a personal ranker adds in single precision.
     rtol = 1e-6 if type(model).__name__ == "PersonalRanker" else 1e-12
     answers = CASES[path.stem].ask(model)
-    for answer, wanted in zip(answers, expected, strict=True):
+    for answer, value in zip(answers, expected, strict=True):
         if answer.dtype.kind == "f":
-            np.testing.assert_allclose(answer, wanted, rtol=rtol, atol=1e-12)
+            np.testing.assert_allclose(answer, value, rtol=rtol, atol=1e-12)
         else:
-            assert answer.tolist() == wanted
+            assert answer.tolist() == value
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_file_of_long_ago_goes_on_learning(path):
+def test_the_model_of_an_old_file_continues_learning(path):
     case = CASES[path.stem]
     if case.go_on is not None:
         for answer in case.ask(case.go_on(peckorder.load(path))):

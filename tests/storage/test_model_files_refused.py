@@ -4,6 +4,8 @@ import json
 import os
 import struct
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from peckorder import AggregatePRank, MPRank, MPRankCV, PRank, RankBoost, SVRank
 from peckorder.collaborative import ItemMean, PersonalRanker
 from peckorder.exceptions import DataError, ModelFileError
 from support.damaged_files import aligned, laid_out, opened, sealed
-from support.helpers import exactly, plus_one_squared
+from support.helpers import plus_one_squared, refuses
 from support.stored_models import CASES, RATINGS, RELEVANCE, X, Y
 
 
@@ -25,71 +27,69 @@ def path(tmp_path):
     return tmp_path / "model.peckorder"
 
 
-def assert_refused(path, what):
-    sentence = f"load: path must be a sound model file; got {str(path)!r}, {what}."
-    with pytest.raises(ModelFileError, match=exactly(sentence)):
-        peckorder.load(path)
-
-
 def fitted(name="prank"):
     return CASES[name].fit()
 
 
-# What is no model file
+# Files that are no model files
+
+MAGIC = b"\x89pko\r\n\x1a\n"
 
 
-def test_a_missing_file(path):
-    sentence = f"load: path must be a model file; got {str(path)!r}, which does not exist."
-    with pytest.raises(FileNotFoundError, match=exactly(sentence)):
+def started(version, n_header, rest=b""):
+    return MAGIC + struct.pack("<II", version, n_header) + rest
+
+
+# What is in a file, and how it is described.
+CONTENTS = [
+    (b"", "which is empty"),
+    (b"user,item,rating\n1,2,3\n", "which does not begin as one"),
+    (b"\x89pk", "which is cut short"),
+    (MAGIC + b"\1\0\0\0", "which is cut short"),
+    (started(1, 40), "which is cut short"),
+    (b"\x89pko\n\x1a\n" + bytes(64), "which does not begin as one"),
+    (
+        started(7, 40, bytes(99)),
+        "which is of format version 7, beyond 1: a newer version of peckorder wrote it",
+    ),
+    (started(0, 40, bytes(99)), "which is of format version 0, of which there is none"),
+    (started(1, 2**32 - 1, bytes(99)), "whose header is longer than 8,388,608 bytes"),
+]
+needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+# How something comes to be at the path, and how it is described.
+NOT_LOADED = [
+    *((partial(Path.write_bytes, data=content), what) for content, what in CONTENTS),
+    (Path.mkdir, "which is a folder"),
+    # Which is not waited for.
+    pytest.param(getattr(os, "mkfifo", None), "which is no regular file", marks=needs_pipes),
+    (
+        lambda path: path.write_bytes(fitted().to_bytes() + b"\0"),
+        "which is damaged: its checksum does not fit",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "what"), NOT_LOADED, ids=range(len(NOT_LOADED)))
+def test_other_files_are_refused(make, what, path):
+    make(path)
+    sentence = f"load: path must be a sound model file; got {str(path)!r}, {what}."
+    with refuses(sentence, ModelFileError):
         peckorder.load(path)
 
 
-def test_a_folder(tmp_path):
-    assert_refused(tmp_path, "which is a folder")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-def test_a_pipe_is_not_waited_for(path):
-    os.mkfifo(path)
-    assert_refused(path, "which is no regular file")
+def test_a_missing_file_is_refused(path):
+    sentence = f"load: path must be a model file; got {str(path)!r}, which does not exist."
+    with refuses(sentence, FileNotFoundError):
+        peckorder.load(path)
 
 
 @pytest.mark.parametrize("given", [3, None, b"model"])
-def test_what_is_no_path(given):
-    sentence = f"load: path must be a path; got {given!r}."
-    with pytest.raises(TypeError, match=exactly(sentence)):
+def test_other_values_than_paths_are_refused(given):
+    with refuses(f"load: path must be a path; got {given!r}.", TypeError):
         peckorder.load(given)
 
 
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        (b"", "which is empty"),
-        (b"user,item,rating\n1,2,3\n", "which does not begin as one"),
-        (b"\x89pk", "which is cut short"),
-        (b"\x89pko\r\n\x1a\n\1\0\0\0", "which is cut short"),
-        (b"\x89pko\r\n\x1a\n" + struct.pack("<II", 1, 40), "which is cut short"),
-        (b"\x89pko\n\x1a\n" + bytes(64), "which does not begin as one"),
-        (
-            b"\x89pko\r\n\x1a\n" + struct.pack("<II", 7, 40) + bytes(99),
-            "which is of format version 7, beyond 1: a newer version of peckorder wrote it",
-        ),
-        (
-            b"\x89pko\r\n\x1a\n" + struct.pack("<II", 0, 40) + bytes(99),
-            "which is of format version 0, of which there is none",
-        ),
-        (
-            b"\x89pko\r\n\x1a\n" + struct.pack("<II", 1, 2**32 - 1) + bytes(99),
-            "whose header is longer than 8,388,608 bytes",
-        ),
-    ],
-)
-def test_other_files(content, what, path):
-    path.write_bytes(content)
-    assert_refused(path, what)
-
-
-def test_a_file_cut_anywhere(path):
+def test_a_file_cut_anywhere_is_refused(path):
     fitted().save(path)
     content = path.read_bytes()
     for size in [*range(20), *range(20, len(content), 9), len(content) - 1]:
@@ -98,7 +98,7 @@ def test_a_file_cut_anywhere(path):
             peckorder.load(path)
 
 
-def test_a_bit_changed_anywhere(path):
+def test_a_bit_changed_anywhere_is_noticed(path):
     fitted().save(path)
     content = bytearray(path.read_bytes())
     for place in [*range(20), *range(20, len(content), 9), len(content) - 1]:
@@ -111,24 +111,18 @@ def test_a_bit_changed_anywhere(path):
     peckorder.load(path)
 
 
-def test_a_file_with_something_behind(path):
-    fitted().save(path)
-    path.write_bytes(path.read_bytes() + b"\0")
-    assert_refused(path, "which is damaged: its checksum does not fit")
-
-
-# What cannot be saved
+# Models that are not saved
 
 
 def check_not_saved(model, path, error, sentence):
     before = set(path.parent.iterdir())
-    with pytest.raises(error, match=exactly(sentence)):
+    with refuses(sentence, error):
         model.save(path)
     assert set(path.parent.iterdir()) == before
 
 
 @pytest.mark.parametrize("model", [PRank(), MPRank(), RankBoost(), ItemMean()])
-def test_a_model_that_is_not_fitted(model, path):
+def test_a_model_that_is_not_fitted_is_not_saved(model, path):
     with pytest.raises(NotFittedError, match="is not fitted yet"):
         model.save(path)
     assert not path.exists()
@@ -216,7 +210,7 @@ NOT_SAVED = [
 
 
 @pytest.mark.parametrize(("make", "error", "sentence"), NOT_SAVED, ids=range(len(NOT_SAVED)))
-def test_what_cannot_be_saved(make, error, sentence, path):
+def test_models_that_are_not_plain_are_not_saved(make, error, sentence, path):
     check_not_saved(make(), path, error, sentence)
 
 
@@ -226,7 +220,7 @@ def test_a_random_state_can_be_set_to_something_plain_first(path):
     assert peckorder.load(path).predict(X).tolist() == model.predict(X).tolist()
 
 
-def test_places_where_nothing_can_be_written(tmp_path):
+def test_paths_that_cannot_be_written_to_are_refused(tmp_path):
     model = PRank().fit(X, Y)
     check_not_saved(
         model,
@@ -236,9 +230,9 @@ def test_places_where_nothing_can_be_written(tmp_path):
     )
     nowhere = tmp_path / "none" / "model"
     sentence = f"PRank: path must be in a folder that exists; got {str(nowhere)!r}."
-    with pytest.raises(FileNotFoundError, match=exactly(sentence)):
+    with refuses(sentence, FileNotFoundError):
         model.save(nowhere)
-    with pytest.raises(TypeError, match=exactly("PRank: path must be a path; got 3.")):
+    with refuses("PRank: path must be a path; got 3.", TypeError):
         model.save(3)
 
 
@@ -257,21 +251,21 @@ def test_an_error_while_writing_leaves_the_old_file(path, monkeypatch):
     assert list(path.parent.iterdir()) == [path]
 
 
-# What needs rows that a file does not have
+# Calls that need rows which a file does not have
 
 
 @pytest.mark.parametrize("kind", [MPRank, MPRankCV])
-def test_pairs_of_a_linear_model_that_was_loaded(kind, path):
+def test_pairs_cannot_be_left_out_of_a_linear_model_that_was_loaded(kind, path):
     kind().fit(X, RELEVANCE).save(path)
     sentence = (
         f"{kind.__name__}: leave_pair_out_error must be called on a model that still "
         "has the rows of its fit; got one learnt by partial_fit, copied or loaded."
     )
-    with pytest.raises(DataError, match=exactly(sentence)):
+    with refuses(sentence, DataError):
         peckorder.load(path).leave_pair_out_error()
 
 
-def test_going_on_from_a_fit_that_was_loaded(path):
+def test_a_fit_that_was_loaded_cannot_be_continued(path):
     MPRank().fit(X, RELEVANCE).save(path)
     with pytest.raises(DataError, match=r"^MPRank: partial_fit must be called on"):
         peckorder.load(path).partial_fit(X, RELEVANCE)

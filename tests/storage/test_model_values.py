@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peckorder.storage.format import Contents, Node, pack, read_file, read_value, write_file
-from peckorder.storage.format.labels import as_objects
-from peckorder.storage.format.packing import labels, parameter
+from peckorder.storage.format.labels import as_objects, write_labels
+from peckorder.storage.format.packing import parameter
 from support.helpers import same
 
 plain = st.one_of(
@@ -41,7 +41,7 @@ def native(array):
 
 
 def check_labels(array, tmp_path):
-    node = written({"labels": labels(array)}, tmp_path)
+    node = written({"labels": write_labels(array)}, tmp_path)
     found = node.labels("labels")
     node.close()
     assert found.shape == array.shape
@@ -57,7 +57,7 @@ def test_values_of_parameters(tmp_path_factory, values):
 @given(st.lists(nested, max_size=8, unique_by=repr))
 def test_labels_that_are_objects(tmp_path_factory, values):
     array = as_objects(values)
-    node = written({"x": labels(array)}, tmp_path_factory.mktemp("labels"))
+    node = written({"x": write_labels(array)}, tmp_path_factory.mktemp("labels"))
     assert repr(node.labels("x").tolist()) == repr(values)
 
 

@@ -115,7 +115,7 @@ def test_words_for_classes():
     assert loaded(model).predict(X).tolist() == model.predict(X).tolist()
 
 
-def test_a_running_fit_goes_on():
+def test_a_running_fit_is_continued():
     model = MPRank().partial_fit(X[:30], SCORE[:30])
     again = loaded(model).partial_fit(X[30:], SCORE[30:])
     model.partial_fit(X[30:], SCORE[30:])

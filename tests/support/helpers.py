@@ -72,12 +72,17 @@ def exactly(sentence):
     return f"^{re.escape(sentence)}$"
 
 
-def overflow(who, row=None, unit_norm=False):
+def refuses(sentence, error=ValueError):
+    """Expect an error with this message."""
+    return pytest.raises(error, match=exactly(sentence))
+
+
+def overflow(caller, row=None, unit_norm=False):
     """Return what is said of a row too large to have a score."""
     place = "" if row is None else f" by row {row}"
     advice = "" if unit_norm else ", or set unit_norm=True"
     return (
-        f"{who}: X must be small enough for finite scores; got an overflow{place}. "
+        f"{caller}: X must be small enough for finite scores; got an overflow{place}. "
         f"Scale the features{advice}."
     )
 
@@ -86,7 +91,7 @@ def overflow(who, row=None, unit_norm=False):
 def raises_unchanged(model, error, sentence):
     """Expect the sentence, and the model to be afterwards what it was before."""
     before = copy.deepcopy(vars(model))
-    with pytest.raises(error, match=exactly(sentence)):
+    with refuses(sentence, error):
         yield
     assert same(vars(model), before)
 

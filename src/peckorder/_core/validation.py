@@ -86,6 +86,13 @@ def optional(rule: Rule) -> Rule:
     )
 
 
+def or_function(rule: Rule, kind: str) -> Rule:
+    """Accept functions as well."""
+    return Rule(
+        f"{rule.text} or a function {kind}", lambda value: callable(value) or rule.accepts(value)
+    )
+
+
 def one_of(*choices: str, aliases: Mapping[str, str] | None = None) -> Rule:
     """Accept exactly the given words; for others, suggest similar ones."""
     words = ", ".join(repr(choice) for choice in choices)

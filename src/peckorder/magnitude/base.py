@@ -1,23 +1,24 @@
 """What magnitude-preserving rankers share: checked training data, and scores."""
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import Any, ClassVar, Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from peckorder._base import ScoreEstimator, checked_offset, checked_weight
+from peckorder._base import ScoreEstimator, all_or_nothing, checked_offset, checked_weight
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike
-from peckorder._core.validation import Rules, check_csr, check_finite
+from peckorder._core.validation import Rules, check_csr, check_finite, check_parameters
 from peckorder.feedback import Queries, read_grades
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
-from peckorder.magnitude.mprank_solver.primal import times
-from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
-from peckorder.magnitude.mprank_solver.solve import TrainingRows
+from peckorder.magnitude.mprank_solver.rows import QueryWeights, times
+from peckorder.magnitude.mprank_solver.solve import Solution, TrainingRows
 from peckorder.magnitude.storage import MAGNITUDE
 from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.similarity.parameters import KERNEL_RULES
@@ -27,56 +28,76 @@ Kernel: TypeAlias = str | Callable[..., Any]
 RULES: Final[Rules] = {name: KERNEL_RULES[name] for name in ("kernel", "gamma", "degree", "coef0")}
 
 
-class TrainingData(NamedTuple):
-    """Checked data without rows of zero weight.
-
-    `label` is y less the offset; queries are numbered; `kept` selects the rows out of
-    all `n_rows`. `is_copy` if the user cannot change the rows.
-    """
-
-    X: Matrix
-    y: Floats
-    label: Floats
-    offset: Floats | None
-    query: Ints
-    weight: Floats | None
-    kept: slice | Ints
-    n_rows: int
-    has_queries: bool
-    is_copy: bool
-
-
 @entry
 class MagnitudeModel(ScoreEstimator):
-    """Scores rows by features, or by kernels with the training rows."""
+    """Scores rows by features, or by kernels with the training rows.
+
+    A subclass learns in `_fit`.
+    """
 
     kernel: Kernel
     gamma: float | None
     degree: int
     coef0: float
 
-    # Whether every fit copies, and checks, all entries of a precomputed kernel matrix.
-    _copies_kernels: ClassVar[bool] = False
     _stored_fields: ClassVar = MAGNITUDE
-    _fitted_attributes: ClassVar[tuple[str, ...]] = (
-        "coef_",
-        "dual_coef_",
-        "intercept_",
-        "objective_",
-        "dual_gap_",
-        "n_iter_",
-        "_gram",
-    )
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows; kernels among them if the kernel is "precomputed". `MPRank` and
+            `MPRankCV` keep them, so that rows can be left out later: a copy or, above 1
+            MiB, the array itself, which must not be changed then.
+        y : array-like of shape (n_samples,)
+            How good each row is: any real numbers, compared within queries.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row; None for one query of all rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A pair weighs the product of its rows' weights.
+        offset : array-like of shape (n_samples,), default=None
+            Known scores to learn on top of.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            self._check()
+            training = self._read(X, y, qid, sample_weight, offset, reset=True)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._fit(training)
+            self._has_offset = offset is not None
+        return self
+
+    def _check(self) -> None:
+        """Refuse invalid parameters."""
+        check_parameters(self, self._rules)
+
+    @abstractmethod
+    def _fit(self, training: TrainingRows) -> None:
+        """Learn from checked data."""
 
     def _scores(self, X: MatrixLike) -> Floats:
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
         if self._gram is not None:
-            scores: Floats = self._gram.scores(rows, self._support_coef)
+            scores: Floats = self._gram.scores(rows, self.dual_coef_[self._kept])
         else:
             is_linear = hasattr(self, "coef_")
             scores = times(rows, self.coef_ if is_linear else self.dual_coef_)
-        return scores + self.intercept_  # type: ignore[no-any-return]
+        return scores + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
         """Declare to scikit-learn what the estimator takes."""
@@ -96,23 +117,14 @@ class MagnitudeModel(ScoreEstimator):
             order="C",
             ensure_all_finite=not by_ourselves,
         )
-        # A kernel matrix that will be copied is checked on the way.
+        # A kernel matrix will be checked for symmetry, and on the way.
         if by_ourselves and not (checks_later and rows.shape[0] == rows.shape[1]):
             check_finite(rows)
         return check_csr(rows) if sparse.issparse(rows) else rows
 
     def _kernel_function(self, gamma: float | None) -> KernelFunction:
-        kernel = self.kernel
-        d = self.n_features_in_
-        return KernelFunction(
-            RowTransform(intercept=False, unit_norm=False),
-            d,
-            kernel if isinstance(kernel, str) else "function",
-            1.0 / d if gamma is None else float(gamma),
-            float(self.coef0),
-            int(self.degree),
-            None if isinstance(kernel, str) else kernel,
-        )
+        transform = RowTransform(intercept=False, unit_norm=False)
+        return KernelFunction.of_parameters(transform, self.n_features_in_, self, gamma)
 
     def _read(
         self,
@@ -123,83 +135,74 @@ class MagnitudeModel(ScoreEstimator):
         offset: ArrayLike | None,
         *,
         reset: bool,
-    ) -> TrainingData:
+    ) -> TrainingRows:
         """Check data, and leave out rows of zero weight."""
-        is_copied = self._copies_kernels and self.kernel == "precomputed"
-        checks_later = is_copied and sample_weight is None
+        checks_later = self.kernel == "precomputed" and sample_weight is None
         rows = self._rows(X, reset=reset, checks_later=checks_later)
         n_rows = rows.shape[0]
         y = read_grades(y, "unit")
         if len(y) != n_rows:
             raise refusal("y", f"be one number per row, {n_rows} in all", len(y))
         weight = checked_weight(sample_weight, n_rows)
-        weight = None if weight is None else weight.copy()
         if offset is not None:
             offset = checked_offset(offset, n_rows).copy()
         label = y if offset is None else y - offset
         query = Queries.of(qid, n_rows).of_rows()
-        data = TrainingData(
-            rows,
-            y,
-            label,
-            offset,
-            query,
-            weight,
-            slice(None),
-            n_rows,
-            qid is not None,
-            _is_copy(rows, X),
-        )
-        if weight is None or weight.min() > 0:
-            return data
-        kept = np.flatnonzero(weight)
-        if len(kept) == 0:
-            raise refusal(
-                "sample_weight",
-                "be > 0 for some row",
-                "zero for all (there must be at least one non-zero sample weight)",
-            )
-        return data._replace(
-            X=rows[kept],
-            y=y[kept],
-            label=label[kept],
-            offset=None if offset is None else offset[kept],
-            query=np.unique(query[kept], return_inverse=True)[1],
-            weight=weight[kept],
-            kept=kept,
-            is_copy=True,
-        )
-
-    def _training_rows(self, data: TrainingData, gamma: float | None) -> TrainingRows:
-        """Return what to learn from: rows, or their kernels, with their weights."""
-        rows: Gram | Matrix = data.X
-        if self.kernel != "linear":
-            self._check_square(data.n_rows)
-            X = data.X
-            if self.kernel == "precomputed" and not isinstance(data.kept, slice):
-                X = X[:, data.kept]
-            rows = Gram.of(self._kernel_function(gamma), X, is_copy=data.is_copy)
+        is_copy = _is_copy(rows, X)
+        kept: slice | Ints = slice(None)
+        if weight is not None:
+            weight = weight.copy()
+        if weight is not None and not weight.all():
+            kept = np.flatnonzero(weight)
+            if len(kept) == 0:
+                raise refusal(
+                    "sample_weight",
+                    "be > 0 for some row",
+                    "zero for all (there must be at least one non-zero sample weight)",
+                )
+            rows, is_copy = rows[kept], True
+            y, label, weight = y[kept], label[kept], weight[kept]
+            offset = None if offset is None else offset[kept]
+            query = np.unique(query[kept], return_inverse=True)[1]
+        weights = QueryWeights.of(query, weight)
         return TrainingRows(
-            rows,
-            data.y,
-            data.label,
-            data.offset,
-            QueryWeights.of(data.query, data.weight),
-            data.weight,
-            data.is_copy,
+            rows, y, label, offset, weights, weight, qid is not None, kept, n_rows, is_copy
         )
 
-    def _check_square(self, n_rows: int) -> None:
-        if self.kernel == "precomputed" and n_rows != self.n_features_in_:
-            raise refusal(
-                "X",
-                "be square with kernel='precomputed', one column per row",
-                f"{n_rows} rows and {self.n_features_in_} columns",
-            )
+    def _training_rows(self, training: TrainingRows, gamma: float | None) -> TrainingRows:
+        """Return what to learn from: the rows, or their kernels."""
+        X: Any = training.rows
+        if self.kernel == "linear":
+            return training
+        if self.kernel == "precomputed":
+            if training.n_rows != self.n_features_in_:
+                raise refusal(
+                    "X",
+                    "be square with kernel='precomputed', one column per row",
+                    f"{training.n_rows} rows and {self.n_features_in_} columns",
+                )
+            X = X if isinstance(training.kept, slice) else X[:, training.kept]
+        function = self._kernel_function(gamma)
+        return replace(training, rows=Gram.of(function, X, is_copy=training.is_copy))
 
-    def _clear(self) -> None:
-        for name in self._fitted_attributes:
+    def _store(self, solution: Solution, training: TrainingRows | None = None) -> None:
+        """Store a solution, with the rows of its coefficients, in place of another."""
+        for name in ("coef_", "dual_coef_", "_moments", "_training", "_fitted_C"):
             self.__dict__.pop(name, None)
+        self._has_offset, self._gram = False, None
+        self._kept: slice | Ints = slice(None)
+        if solution.coef is not None:
+            self.coef_ = solution.coef
+        self.intercept_ = solution.intercept
+        self.objective_ = solution.objective
+        self.dual_gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+        if training is None or solution.dual is None:
+            return
+        self.dual_coef_ = np.zeros(training.n_rows)
+        self.dual_coef_[training.kept] = solution.dual
+        if self.kernel not in ("linear", "precomputed"):
+            self._gram, self._kept = training.rows, training.kept
 
 
 def _is_copy(rows: Matrix, X: MatrixLike) -> bool:

@@ -1,7 +1,6 @@
 """MPRank: scores whose differences are those of the labels."""
 
-from abc import abstractmethod
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Floats, MatrixLike, VectorLike
-from peckorder._core.validation import Rules, check_parameters, one_of, optional, positive, whole
-from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel, TrainingData
+from peckorder._core.validation import Rules, one_of, optional, positive, whole
+from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Diverged, Limits
 from peckorder.magnitude.mprank_solver.leave_out import COSTS, LeaveOut
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
-from peckorder.magnitude.mprank_solver.query_weights import refuse_large
-from peckorder.magnitude.mprank_solver.solve import Method, Problem, Solution, TrainingRows
+from peckorder.magnitude.mprank_solver.rows import refuse_large
+from peckorder.magnitude.mprank_solver.solve import Method, Problem, TrainingRows
 from peckorder.magnitude.storage import SQUARED
 
 COST = one_of(*COSTS)
@@ -27,65 +26,9 @@ KEEP = one_of("C", "C_prime")
 
 @entry
 class SquaredModel(MagnitudeModel):
-    """Fits the squared cost, for which leaving rows out has a closed form.
-
-    A subclass checks its parameters in `_check`, and learns in `_fit`.
-    """
+    """Fits the squared cost, for which leaving rows out has a closed form."""
 
     _stored_fields: ClassVar = SQUARED
-    _fitted_attributes: ClassVar[tuple[str, ...]] = (
-        *MagnitudeModel._fitted_attributes,
-        "_moments",
-        "_training",
-        "_fitted_C",
-    )
-
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        qid: VectorLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from scratch.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows; kernels among them if the kernel is "precomputed". The model
-            keeps them, so that rows can be left out later: a copy or, above 1 MiB, the
-            array itself, which must not be changed then.
-        y : array-like of shape (n_samples,)
-            How good each row is: any real numbers, compared within queries.
-        qid : array-like of shape (n_samples,), default=None
-            The query of each row; None for one query of all rows.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A pair weighs the product of its rows' weights.
-        offset : array-like of shape (n_samples,), default=None
-            Known scores to learn on top of.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            self._check()
-            data = self._read(X, y, qid, sample_weight, offset, reset=True)
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._fit(data)
-            self._has_offset = offset is not None
-        return self
-
-    @abstractmethod
-    def _check(self) -> None:
-        """Refuse invalid parameters."""
-
-    @abstractmethod
-    def _fit(self, data: TrainingData) -> None:
-        """Learn from checked data."""
 
     def leave_pair_out_error(
         self, cost: str = "squared", keep: str = "C", method: str = "exact"
@@ -168,7 +111,7 @@ class SquaredModel(MagnitudeModel):
         training = self._training_to_leave_out("leave_one_out_predictions", keep, 2)
         ridge = training.weights.ridge(self._fitted_C, 1 if keep == "C" else 0)
         scores = np.full(len(self.dual_coef_), np.nan)
-        scores[self._kept] = training.y - LeaveOut(training).row_residuals(ridge)
+        scores[training.kept] = training.y - LeaveOut(training).row_residuals(ridge)
         return scores
 
     def _training_to_leave_out(self, name: str, keep: str, least: int) -> TrainingRows:
@@ -183,9 +126,7 @@ class SquaredModel(MagnitudeModel):
                 "one learnt by partial_fit, copied or loaded",
             )
         self._check_unchanged(training)
-        if len(training.weights) < least:
-            refuse_few(name, least, len(training.weights))
-        check_keep(keep, training)
+        check_leave_out(name, training, least, keep)
         return training
 
     def _check_unchanged(self, training: TrainingRows) -> None:
@@ -204,30 +145,15 @@ class SquaredModel(MagnitudeModel):
             state.pop("_training", None)
         return state
 
-    def _solve(self, data: TrainingData, gamma: float | None, C: float, method: Method) -> None:
+    def _solve(self, training: TrainingRows, gamma: float | None, C: float, method: Method) -> None:
         """Solve the problem, and store the result."""
-        training = self._training_rows(data, gamma)
+        training = self._training_rows(training, gamma)
         solution = Problem(training, float(C)).solve(method)
-        self._clear()
-        self._training = training.protected()
-        self._fitted_C = float(C)
-        has_gram = self.kernel not in ("linear", "precomputed")
-        self._gram = training.rows if has_gram else None
-        self._kept, self._has_queries = data.kept, data.has_queries
-        self._store_solution(solution, data.n_rows, method)
-
-    def _store_solution(self, solution: Solution, n_rows: int, method: Method) -> None:
+        assert solution.dual is not None
         if not np.isfinite([solution.objective, solution.dual.sum()]).all():
             refuse_large()
-        if solution.coef is not None:
-            self.coef_ = solution.coef
-        self._support_coef = solution.dual
-        self.dual_coef_ = np.zeros(n_rows)
-        self.dual_coef_[self._kept] = solution.dual
-        self.intercept_ = solution.intercept
-        self.objective_ = solution.objective
-        self.dual_gap_ = solution.gap
-        self.n_iter_ = solution.n_iter
+        self._store(solution, training)
+        self._training, self._fitted_C = training.protected(), float(C)
         if not solution.is_converged:
             warn(
                 f"not converged after {solution.n_iter} iterations: the "
@@ -358,7 +284,6 @@ class MPRank(SquaredModel, stored=True):
     [4, 3, 2, 1]
     """
 
-    _copies_kernels: ClassVar[bool] = True
     _rules: ClassVar[Rules] = {
         "C": positive,
         **RULES,
@@ -448,24 +373,31 @@ class MPRank(SquaredModel, stored=True):
         >>> model.predict(X).round(2).tolist()
         [1.0, 1.56, 2.91, 4.53]
         """
-        with all_or_nothing(self):
+        with all_or_nothing(self), np.errstate(over="ignore", invalid="ignore"):
             self._check()
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._add_batch(X, y, qid, sample_weight, offset)
+            is_first = not hasattr(self, "n_iter_")
+            batch = self._read(X, y, qid, sample_weight, offset, reset=is_first)
+            before = self._no_moments(batch) if is_first else self._moments_before()
+            if before.has_queries != batch.has_queries:
+                rule, got = ("given", None) if before.has_queries else ("None", "another")
+                raise refusal("qid", f"be {rule}, as in the calls before", got)
+            has_offset = offset is not None or (not is_first and self._has_offset)
+            self._fit_moments(before.add(*batch.columns))
+            self._has_offset = has_offset
         return self
 
     def _check(self) -> None:
-        check_parameters(self, self._rules)
+        super()._check()
         if self.step is not None and self.solver != "gradient":
             raise refusal(
                 "step", "be None unless solver='gradient'", repr(self.step), error=ValueError
             )
 
-    def _fit(self, data: TrainingData) -> None:
+    def _fit(self, training: TrainingRows) -> None:
         limits = Limits(float(self.tol), int(self.max_iter))
         method = Method(self.solver, self.step, self.stopping == "gap", limits)
         try:
-            self._solve(data, self.gamma, self.C, method)
+            self._solve(training, self.gamma, self.C, method)
         except Diverged:
             raise refusal(
                 "step",
@@ -474,42 +406,13 @@ class MPRank(SquaredModel, stored=True):
                 error=ValueError,
             ) from None
 
-    def _add_batch(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        qid: VectorLike | None,
-        sample_weight: ArrayLike | None,
-        offset: ArrayLike | None,
-    ) -> None:
-        is_first = not hasattr(self, "n_iter_")
-        data = self._read(X, y, qid, sample_weight, offset, reset=is_first)
-        if is_first:
-            before = self._no_moments(has_queries=data.has_queries)
-        else:
-            before = self._moments_before()
-        if before.has_queries != data.has_queries:
-            rule = "given" if before.has_queries else "None"
-            raise refusal(
-                "qid", f"be {rule}, as in the calls before", "another" if data.has_queries else None
-            )
-        moments = before.add(data.X, data.label, data.query, data.weight)
-        had_offset = not is_first and self._has_offset
-        self._fit_moments(moments)
-        self._has_offset = had_offset or offset is not None
-
     def _fit_moments(self, moments: RunningMoments) -> None:
         """Learn from moments of rows, wherever these were computed."""
-        coef, objective, gap = moments.solve(float(self.C))
-        self._clear()
-        self._moments, self._gram = moments, None
-        self.coef_, self.objective_, self.dual_gap_ = coef, objective, gap
-        self.intercept_ = moments.intercept(coef)
-        self.n_iter_ = 1
-        self._has_offset = False
+        self._store(moments.solve(float(self.C)))
+        self._moments = moments
 
-    def _no_moments(self, *, has_queries: bool) -> RunningMoments:
-        return RunningMoments.empty(self.n_features_in_, has_queries=has_queries)
+    def _no_moments(self, rows: TrainingRows) -> RunningMoments:
+        return RunningMoments.empty(self.n_features_in_, has_queries=rows.has_queries)
 
     def _moments_before(self) -> RunningMoments:
         """Return the moments so far, of the rows of `fit` if it was called before."""
@@ -525,22 +428,18 @@ class MPRank(SquaredModel, stored=True):
                 "another",
             )
         self._check_unchanged(training)
-        moments = self._no_moments(has_queries=self._has_queries)
-        query = training.weights.query
-        return moments.add(training.rows, training.label, query, training.weight)
+        return self._no_moments(training).add(*training.columns)
 
 
-def refuse_few(name: str, least: int, n_rows: int) -> NoReturn:
-    """Refuse too few rows to leave some out."""
-    raise refusal(
-        "X",
-        f"be {least} rows or more for {name}, so that one is left to learn from",
-        f"{n_rows} sample{('' if n_rows == 1 else 's')}",
-    )
-
-
-def check_keep(keep: str, training: TrainingRows) -> None:
-    """Refuse to keep C where rows differ in weight."""
+def check_leave_out(name: str, training: TrainingRows, least: int, keep: str) -> None:
+    """Refuse too few rows to leave some out, and to keep C where rows differ in weight."""
+    n_rows = len(training.weights)
+    if n_rows < least:
+        raise refusal(
+            "X",
+            f"be {least} rows or more for {name}, so that one is left to learn from",
+            f"{n_rows} sample{('' if n_rows == 1 else 's')}",
+        )
     if keep == "C" and not training.weights.is_plain:
         raise refusal(
             "keep",

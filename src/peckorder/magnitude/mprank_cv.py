@@ -7,9 +7,9 @@ import numpy as np
 
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats
-from peckorder._core.validation import Rule, Rules, check_parameters, one_of, positive
-from peckorder.magnitude.base import RULES, Kernel, TrainingData
-from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, check_keep, refuse_few
+from peckorder._core.validation import Rule, Rules, one_of, positive
+from peckorder.magnitude.base import RULES, Kernel
+from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, check_leave_out
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.leave_out import LeaveOut
 from peckorder.magnitude.mprank_solver.solve import Method, TrainingRows
@@ -121,21 +121,21 @@ class MPRankCV(SquaredModel, stored=True):
         self.keep = keep
         self.method = method
 
-    def _fit(self, data: TrainingData) -> None:
+    def _fit(self, training: TrainingRows) -> None:
         gammas = [None] if self.gammas is None else list(self.gammas)
-        errors = [self._errors(self._training_rows(data, gamma)) for gamma in gammas]
+        errors = [self._errors(self._training_rows(training, gamma)) for gamma in gammas]
         self.errors_ = np.array(errors)
         if np.isnan(self.errors_).all():
             raise refusal("y", "have pairs within queries to choose by", "none")
         row, column = np.unravel_index(np.nanargmin(self.errors_), self.errors_.shape)
         self.C_ = float(list(self.Cs)[column])
-        self._solve(data, gammas[row], self.C_, _DIRECT)
+        self._solve(training, gammas[row], self.C_, _DIRECT)
         self.gamma_ = None
         if self.kernel in ("rbf", "poly"):
             self.gamma_ = self._kernel_function(gammas[row]).gamma
 
     def _check(self) -> None:
-        check_parameters(self, self._rules)
+        super()._check()
         if self.gammas is not None and self.kernel not in ("rbf", "poly"):
             raise refusal(
                 "gammas",
@@ -151,9 +151,7 @@ class MPRankCV(SquaredModel, stored=True):
     def _errors(self, training: TrainingRows) -> Floats:
         """Return the error of each C."""
         weights = training.weights
-        if len(weights) < 3:
-            refuse_few("leaving pairs out", 3, len(weights))
-        check_keep(self.keep, training)
+        check_leave_out("leaving pairs out", training, 3, self.keep)
         is_exact = self.method == "exact"
         if not is_exact and not weights.is_plain:
             raise refusal("method", "be 'exact' with queries or unequal weights", "'diagonal'")

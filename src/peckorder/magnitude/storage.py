@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peckorder._core.row_transform import RowTransform
-from peckorder._core.typing import Floats, Ints, Matrix
+from peckorder._core.typing import Floats, Matrix
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
-from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
+from peckorder.magnitude.mprank_solver.rows import QueryWeights
 from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.storage.fields import (
@@ -90,7 +90,6 @@ def _complete_magnitude(node: Node) -> None:
     if kept is None and len(gram) != len(dual_coef):
         raise node.refuse("dual_coef", f"of shape ({len(gram)},)")
     values["_kept"] = slice(None) if kept is None else kept
-    values["_support_coef"] = dual_coef[values["_kept"]]
 
 
 MAGNITUDE = Table(
@@ -118,10 +117,9 @@ _MOMENTS = Table(
 )
 
 
-def _with_sample(model: "MagnitudeModel") -> "MagnitudeModel | None":
-    """Return the model itself if its file is to have the training rows."""
-    is_kept = vars(model).get("_training") is not None and model._gram is not None
-    return model if is_kept else None
+def _training_rows(model: "MagnitudeModel") -> TrainingRows | None:
+    """Return the training rows, if the file is to have them."""
+    return None if model._gram is None else vars(model).get("_training")
 
 
 def _check_sample(node: Node) -> None:
@@ -133,11 +131,11 @@ def _check_sample(node: Node) -> None:
 
 
 _SAMPLE = Table(
-    Field("y", floats("support"), attrgetter("_training.y")),
-    Field("offset", nullable(floats("support")), attrgetter("_training.offset")),
-    Field("weight", nullable(floats("support")), attrgetter("_training.weight")),
-    Field("query", ints("support", below="support"), attrgetter("_training.weights.query")),
-    Field("has_queries", flag(), "_has_queries"),
+    Field("y", floats("support")),
+    Field("offset", nullable(floats("support"))),
+    Field("weight", nullable(floats("support"))),
+    Field("query", ints("support", below="support"), attrgetter("weights.query")),
+    Field("has_queries", flag()),
     complete=_check_sample,
 )
 
@@ -149,23 +147,26 @@ def _complete_squared(node: Node) -> None:
         return
     if gram is None or "_fitted_C" not in values:
         raise node.refuse("sample", "with a kernel")
-    values["_has_queries"] = sample.pop("_has_queries")
-    values["_training"] = _sample(gram, **sample)
-
-
-def _sample(
-    gram: Gram, y: Floats, offset: Floats | None, weight: Floats | None, query: Ints
-) -> TrainingRows:
-    label = y if offset is None else y - offset
-    weights = QueryWeights.of(query, weight)
-    return TrainingRows(gram, y, label, offset, weights, weight, is_copy=True)
+    y, offset, weight = sample["y"], sample["offset"], sample["weight"]
+    values["_training"] = TrainingRows(
+        gram,
+        y,
+        y if offset is None else y - offset,
+        offset,
+        QueryWeights.of(sample["query"], weight),
+        weight,
+        sample["has_queries"],
+        values["_kept"],
+        len(values["dual_coef_"]),
+        is_copy=True,
+    )
 
 
 # What pairs are left out of, and partial_fit continues from.
 SQUARED = MAGNITUDE.extended(
     Field("fitted_C", number(low=0.0), "_fitted_C", optional=True),
     Field("moments", nested(_MOMENTS, RunningMoments), "_moments", optional=True),
-    Field("sample", nested(_SAMPLE, dict), _with_sample, optional=True),
+    Field("sample", nested(_SAMPLE, dict), _training_rows, optional=True),
     complete=_complete_squared,
 )
 

@@ -1,28 +1,18 @@
 """SVRank: scores whose differences are those of the labels, but for a band."""
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal, warn
-from peckorder._core.typing import MatrixLike, VectorLike
-from peckorder._core.validation import (
-    Rule,
-    Rules,
-    check_parameters,
-    not_negative,
-    one_of,
-    positive,
-    whole,
-)
+from peckorder._core.validation import Rule, Rules, not_negative, one_of, positive, whole
+from peckorder.feedback import Queries
 from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
-from peckorder.magnitude.mprank_solver.query_weights import refuse_large
-from peckorder.magnitude.mprank_solver.solve import TrainingRows
+from peckorder.magnitude.mprank_solver.rows import refuse_large
+from peckorder.magnitude.mprank_solver.solve import Solution, TrainingRows
 from peckorder.magnitude.svrank_solver.loss import PairRisk
 from peckorder.magnitude.svrank_solver.minimise import Minimum, minimise
 from peckorder.magnitude.svrank_solver.space import Features, Kernels
@@ -188,82 +178,48 @@ class SVRank(MagnitudeModel, stored=True):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        qid: VectorLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from scratch.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows; kernels among them if the kernel is "precomputed".
-        y : array-like of shape (n_samples,)
-            How good each row is: any real numbers, compared within queries.
-        qid : array-like of shape (n_samples,), default=None
-            The query of each row; None for one query of all rows.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A pair weighs the product of its rows' weights.
-        offset : array-like of shape (n_samples,), default=None
-            Known scores to learn on top of.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            check_parameters(self, self._rules)
-            data = self._read(X, y, qid, sample_weight, offset, reset=True)
-            training = self._training_rows(data, self.gamma)
-            risk, limits = self._risk(training), self._limits()
-            rows = training.rows
-            is_linear = not isinstance(rows, Gram)
-            with np.errstate(over="ignore", invalid="ignore"):
-                space = Features(rows) if is_linear else Kernels(rows)
-                minimum = minimise(space, risk, limits)
-            self._check_finite(minimum)
-            self._store(minimum, training.weights.mean(training.label - minimum.scores))
-            self._kept, self._has_offset = data.kept, offset is not None
-            if is_linear:
-                self.coef_ = minimum.w[0]
-            else:
-                self._gram = None if self.kernel == "precomputed" else rows
-                self._support_coef = minimum.w[0]
-                self.dual_coef_ = np.zeros(data.n_rows)
-                self.dual_coef_[data.kept] = minimum.w[0]
+    def _fit(self, training: TrainingRows) -> None:
+        training = self._training_rows(training, self.gamma)
+        rows, limits = training.rows, self._limits()
+        space = Kernels(rows) if isinstance(rows, Gram) else Features(rows)
+        minimum = minimise(space, self._risk(training), limits)
+        self._check_finite(minimum)
+        intercept = training.weights.mean(training.label - minimum.scores)
+        self._store(self._solution(minimum, intercept), training)
         if not minimum.is_converged:
             self._warn(limits)
-        return self
 
     def _risk(self, training: TrainingRows) -> PairRisk:
         """Return the cost of the pairs of these rows."""
+        weights = training.weights
+        mass = np.bincount(weights.query, weights.weight)
         return PairRisk(
+            self.loss,
             training.y,
             training.label,
-            training.weights,
-            float(self.C),
+            Queries.of(weights.query),
+            weights.weight,
             int(self.power),
             float(self.epsilon),
-            one_sided=self.loss == "hmpc",
-            top_weight=float(self.top_weight),
+            float(self.top_weight),
+            # C / P, for weights relative to the largest.
+            factor=float(self.C) / float(mass @ mass),
         )
 
     def _limits(self) -> Limits:
         return Limits(float(self.tol), int(self.max_iter))
 
-    def _store(self, minimum: Minimum, intercept: float) -> None:
-        """Store facts about a minimum, in place of what was learnt before."""
-        self._clear()
-        self._kept, self._has_offset, self._gram = slice(None), False, None
-        self.intercept_ = intercept
-        self.objective_, self.dual_gap_ = minimum.objective, minimum.gap
-        self.n_iter_ = minimum.n_iter
+    def _solution(self, minimum: Minimum, intercept: float) -> Solution:
+        is_linear = self.kernel == "linear"
+        return Solution(
+            minimum.w[0] if is_linear else None,
+            None if is_linear else minimum.w[0],
+            intercept,
+            minimum.objective,
+            minimum.gap,
+            minimum.n_iter,
+            minimum.is_converged,
+        )
 
     def _check_finite(self, minimum: Minimum) -> None:
         if np.isfinite([minimum.objective, minimum.gap, minimum.w.sum()]).all():

@@ -19,11 +19,12 @@ from peckorder._core.row_transform import RowTransform
 from peckorder._core.threads import allowed
 from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike
 from peckorder._core.validation import Rule, Rules, fraction, one_of, optional, whole
-from peckorder.ordinal.base import KernelEstimator, OrdinalEstimator
+from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.ensemble_base import AggregateLearner, mask_threshold, member_keys
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.polynomial import Monomials, PolynomialLearner
+from peckorder.ordinal.prank import KernelEstimator
 from peckorder.similarity.parameters import KERNEL_RULES
 
 _jobs = Rule("an integer, not zero", lambda value: whole(-(2**31)).accepts(value) and value != 0)
@@ -332,6 +333,11 @@ class AggregatePRank(KernelEstimator, stored=True):
         tags.classifier_tags = ClassifierTags()
         return tags
 
+    def _shapes(self, n_features: int, n_levels: int) -> dict[str, tuple[int, ...]]:
+        n, n_weights = self.n_estimators, self._n_weights(n_features)
+        shapes: dict[str, tuple[int, ...]] = {"key": (n,), "thresholds": (n, n_levels - 1)}
+        return shapes if n_weights is None else shapes | {"weights": (n, n_weights)}
+
     def _new_learner(
         self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
     ) -> _Learner:
@@ -421,10 +427,6 @@ class AggregatePRank(KernelEstimator, stored=True):
         return self._members("votes_").right
 
 
-# Parameters that may differ in ensembles that are merged.
-_FREE = frozenset({"n_estimators"})
-
-
 def _check_mergeable(mine: AggregatePRank, other: AggregatePRank) -> None:
     """Refuse an ensemble that another one cannot be merged with."""
     if type(other) is not type(mine):
@@ -443,37 +445,21 @@ def _check_mergeable(mine: AggregatePRank, other: AggregatePRank) -> None:
             "'precomputed'",
             error=ValueError,
         )
+
+    def refused(rule: str, got: object, hint: str = "") -> Exception:
+        return refusal("other", f"be {rule}", got, hint=hint, error=ValueError)
+
     if mine._scale != other._scale:
-        raise refusal(
-            "other",
-            f"be of the classes {mine._scale}",
-            other._scale,
-            hint="Give both the same classes=.",
-            error=ValueError,
-        )
+        hint = "Give both the same classes=."
+        raise refused(f"of the classes {mine._scale}", other._scale, hint)
     if mine.n_features_in_ != other.n_features_in_:
-        raise refusal(
-            "other",
-            f"be of {mine.n_features_in_!r} features",
-            repr(other.n_features_in_),
-            error=ValueError,
-        )
+        raise refused(f"of {mine.n_features_in_!r} features", repr(other.n_features_in_))
     names, others = (getattr(e, "feature_names_in_", None) for e in (mine, other))
     if names is not None and others is not None and any(names != others):
-        raise refusal(
-            "other",
-            f"be of the features {names.tolist()!r}",
-            repr(others.tolist()),
-            error=ValueError,
-        )
+        raise refused(f"of the features {names.tolist()!r}", repr(others.tolist()))
     for name, value in mine._begun_with.items():
-        if name not in _FREE and not _is_same(value, other._begun_with[name]):
-            raise refusal(
-                "other",
-                f"be one with {name}={value!r}",
-                repr(other._begun_with[name]),
-                error=ValueError,
-            )
+        if name != "n_estimators" and not _is_same(value, other._begun_with[name]):
+            raise refused(f"one with {name}={value!r}", repr(other._begun_with[name]))
 
 
 def _is_same(a: object, b: object) -> bool:

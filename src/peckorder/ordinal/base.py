@@ -1,7 +1,7 @@
-"""What on-line ordinal estimators share: the scale, the learner, and the kernel."""
+"""What on-line ordinal estimators share: the scale, the learner, and model files."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base import all_or_nothing
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import entry, named, refusal
 from peckorder._core.row_transform import RowTransform, UnusableRow
 from peckorder._core.typing import Array, Ints, Labels, MatrixLike, Rows, Seed, VectorLike
 from peckorder._core.validation import (
@@ -26,12 +26,75 @@ from peckorder._core.validation import (
     whole,
 )
 from peckorder.feedback import LabelColumn, Scale, read_labels
-from peckorder.ordinal.learners.base import Learner, learn
-from peckorder.ordinal.learners.kernel_prank import KernelVotedLearner
-from peckorder.ordinal.learners.polynomial import FEW, n_monomials
-from peckorder.ordinal.storage import ORDINAL
-from peckorder.similarity.kernel_function import KernelFunction
+from peckorder.ordinal.learners.base import Learner, learn, read_learner, write_learner
+from peckorder.storage.fields import Field, FieldType, Table
+from peckorder.storage.format import Node, read_value
+from peckorder.storage.format.labels import write_labels
 from peckorder.storage.mixin import StoredModel
+from peckorder.storage.models import check_bounds, refused_parameters, stored_parameter
+
+
+def _is_ready(y: Any) -> bool:
+    """Whether labels are read as they are.
+
+    Scikit-learn takes longer to find out than PRank to learn a row.
+    """
+    is_plain = type(y) is np.ndarray and y.ndim == 1 and y.flags.c_contiguous
+    return is_plain and y.dtype.kind in "biuf"
+
+
+def _read_scale(node: Node, name: str) -> Scale:
+    classes = node.labels(name)
+    values = classes.tolist()
+    try:
+        are_distinct = len(set(values)) == len(values)
+    except TypeError:  # not hashable
+        are_distinct = False
+    # What differs from itself is missing.
+    if len(values) < 2 or not are_distinct or any(one != one for one in values):  # noqa: PLR0124
+        raise node.refuse(name, "two distinct labels at least")
+    return Scale(classes)
+
+
+def _begun_with(model: "OrdinalEstimator") -> dict[str, Any]:
+    return {name: stored_parameter(name, value) for name, value in model._begun_with.items()}
+
+
+def _read_begun(node: Node, name: str) -> "OrdinalEstimator":
+    """Return the model with the parameters that learning began with.
+
+    They may have been set to other values since.
+    """
+    entries, begun = node.child(name), copy(node.owner)
+    for parameter in begun._fixed:
+        value = read_value(entries.path, entries.raw(parameter))
+        setattr(begun, parameter, value)
+    with refused_parameters(), named(type(begun).__name__):
+        begun._check()
+    check_bounds({parameter: getattr(begun, parameter) for parameter in begun._fixed})
+    model: OrdinalEstimator = begun
+    return model
+
+
+def _read_learner(node: Node, name: str) -> Any:
+    begun, n_levels = node.values["begun_with"], len(node.values["_scale"])
+    n_features = node.sizes["features"]
+    # Before arrays are allocated: a file must not ask for more memory than its size.
+    for part, shape in begun._shapes(n_features, n_levels).items():
+        if shape not in (node.shape(name, part), node.shape(name, "linear", part)):
+            raise node.refuse(f"{name}.{part}", f"of shape {shape}")
+    rng = np.random.RandomState(0)  # for keys that are replaced
+    blank = begun._new_learner(n_features, n_levels, rng)
+    return read_learner(blank, node.child(name, inherit=True))
+
+
+def _complete(node: Node) -> None:
+    values = node.values
+    begun = values.pop("begun_with")
+    begun._begin(values["_scale"])
+    begun._store(values["_learner"], values["n_iter_"])
+    parameters = begun.get_params(deep=False)
+    values |= {k: v for k, v in vars(begun).items() if k not in parameters}
 
 
 @entry
@@ -42,7 +105,15 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
     an interrupt, leaves the estimator as it was.
     """
 
-    _stored_fields: ClassVar = ORDINAL
+    _stored_fields: ClassVar = Table(
+        Field(
+            "classes", FieldType(_read_scale, lambda scale: write_labels(scale.classes)), "_scale"
+        ),
+        Field("begun_with", FieldType(_read_begun), _begun_with),
+        Field("n_iter", FieldType(lambda node, name: node.whole(name, 1)), "n_iter_"),
+        Field("learner", FieldType(_read_learner, write_learner), "_learner"),
+        complete=_complete,
+    )
     _rules: ClassVar[Rules] = {
         "max_iter": whole(1),
         "shuffle": boolean,
@@ -68,6 +139,10 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
     ) -> Learner:
         """Return a learner that has learnt nothing yet, started from `start`."""
+
+    def _shapes(self, n_features: int, n_levels: int) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of a learner's arrays that grow with its data."""
+        return {"weights": (n_features + bool(self.fit_intercept),)}
 
     @abstractmethod
     def _publish(self) -> None:
@@ -255,7 +330,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         return predicted
 
     def _column(self, y: VectorLike, n_rows: int) -> LabelColumn:
-        column = read_labels(y)
+        column = LabelColumn(np.asarray(y)) if _is_ready(y) else read_labels(y)
         column.check_length(n_rows)
         return column
 
@@ -300,27 +375,18 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         return self._learner.copy()
 
     def _learn(
-        self,
-        learner: Learner,
-        rows: Rows,
-        column: LabelColumn,
-        scale: Scale,
-        *,
-        order: Ints | None = None,
-        predicted: Ints | None = None,
-        first_number: int = 0,
+        self, learner: Learner, rows: Rows, column: LabelColumn, scale: Scale, **how: Any
     ) -> None:
-        levels = partial(scale.levels, column)
+        """Learn rows, by the options of `learn`; refuse one that cannot be learnt."""
         try:
-            learn(
-                learner, rows, levels, order=order, predicted=predicted, first_number=first_number
-            )
+            learn(learner, rows, partial(scale.levels, column), **how)
         except UnusableRow as unusable:
             self._refuse_to_learn(rows, unusable.row)
 
     def _from_learner(self, method: str, X: MatrixLike) -> Array:
         """Return what a method of the learner computes for rows."""
-        check_is_fitted(self, "classes_")
+        if not hasattr(self, "classes_"):  # quicker than scikit-learn finds out
+            check_is_fitted(self, "classes_")
         # As when it learnt, whatever the parameters may have been set to since.
         learner = self._predicting()
         rows = check_rows(self, X, reset=False, norms=learner.transform.unit_norm)
@@ -364,89 +430,3 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         self.n_mistakes_ = learner.tally.mistakes
         self.cumulative_loss_ = learner.tally.loss
         self._publish()
-
-
-@entry
-class KernelEstimator(OrdinalEstimator):
-    """An ordinal estimator whose scores may be sums over a kernel."""
-
-    kernel: str | Callable[..., object]
-    gamma: float | None
-    degree: int
-    coef0: float
-    budget: int | None
-
-    def __sklearn_tags__(self) -> Tags:
-        """Declare that precomputed kernels have one column per row."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
-    def _is_primal(self) -> bool:
-        """Whether weights of features are learnt, not coefficients of rows."""
-        return self.kernel == "linear" and self.budget is None
-
-    def _transform(self) -> RowTransform:
-        if self.kernel == "precomputed":
-            return RowTransform(intercept=False, unit_norm=False)
-        return super()._transform()
-
-    def _kernel_function(self, n_features: int) -> KernelFunction:
-        name = self.kernel if isinstance(self.kernel, str) else "function"
-        return KernelFunction(
-            self._transform(),
-            n_features,
-            name,
-            1.0 / n_features if self.gamma is None else float(self.gamma),
-            float(self.coef0),
-            int(self.degree),
-            None if isinstance(self.kernel, str) else self.kernel,
-        )
-
-    def _has_few_monomials(self, kernel: KernelFunction) -> bool:
-        """Whether a polynomial kernel is better replaced by its features."""
-        is_replaceable = kernel.name == "poly" and self.budget is None
-        return is_replaceable and n_monomials(kernel) <= FEW
-
-    def _check_first_rows(self, rows: Rows) -> None:
-        n_rows, n_columns = count_rows(rows), self.n_features_in_
-        if self.kernel == "precomputed" and n_rows != n_columns:
-            raise refusal(
-                "X",
-                "be square with kernel='precomputed', a column for each row",
-                f"{n_rows} rows and {n_columns} columns",
-            )
-
-    def _check_unchanged(self, classes: VectorLike | None) -> None:
-        super()._check_unchanged(classes)
-        if self.kernel == "precomputed":
-            raise refusal(
-                "kernel",
-                "be 'linear', 'poly', 'rbf' or a function to go on learning, "
-                "since new rows have no column among the old ones",
-                "'precomputed'",
-            )
-
-    @property
-    def support_(self) -> Ints:
-        """The rows that the score is a sum over, in ascending order."""
-        return self._expansion("support_")[0]
-
-    @property
-    def dual_coef_(self) -> Array:
-        """The coefficients of the rows in `support_`."""
-        return self._expansion("dual_coef_")[1]
-
-    def _expansion(self, name: str) -> tuple[Ints, Array]:
-        """Return the rows of the score and their coefficients, for an attribute."""
-        learner: Any = vars(self).get("_learner")
-        is_voted = isinstance(learner, KernelVotedLearner)
-        if is_voted or not hasattr(learner, "expansion"):
-            raise refusal(
-                f"{name} exists once fitted with a kernel or a budget, but for the voted rule",
-                error=AttributeError,
-            )
-        number, coef = learner.expansion()
-        order = np.flatnonzero(coef)
-        order = order[np.argsort(number[order])]
-        return number[order], coef[order]

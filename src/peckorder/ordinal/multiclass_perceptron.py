@@ -111,6 +111,9 @@ class MulticlassPerceptron(OrdinalEstimator, stored=True):
         """
         return self._from_learner("scores", X)
 
+    def _shapes(self, n_features: int, n_levels: int) -> dict[str, tuple[int, ...]]:
+        return {"weights": (n_levels, n_features + bool(self.fit_intercept))}
+
     def _new_learner(
         self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
     ) -> PerceptronLearner:

@@ -1,23 +1,111 @@
 """PRank: an on-line learner of ordered classes."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
-from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike
-from peckorder._core.validation import Rules, one_of
-from peckorder.ordinal.base import KernelEstimator, OrdinalEstimator
+from peckorder._core.typing import Array, Floats, Ints, MatrixLike, Rows, Seed, VectorLike
+from peckorder._core.validation import Rules, count_rows, one_of
+from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.ordinal.learners.kernel_prank import KernelPRankLearner, KernelVotedLearner
-from peckorder.ordinal.learners.polynomial import Monomials, PolynomialLearner
+from peckorder.ordinal.learners.polynomial import FEW, Monomials, PolynomialLearner, n_monomials
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.ordinal.learners.voted import VotedLearner
+from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.similarity.parameters import KERNEL_RULES
+
+
+@entry
+class KernelEstimator(OrdinalEstimator):
+    """An ordinal estimator whose scores may be sums over a kernel."""
+
+    kernel: str | Callable[..., object]
+    gamma: float | None
+    degree: int
+    coef0: float
+    budget: int | None
+
+    def __sklearn_tags__(self) -> Tags:
+        """Declare that precomputed kernels have one column per row."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _is_primal(self) -> bool:
+        """Whether weights of features are learnt, not coefficients of rows."""
+        return self.kernel == "linear" and self.budget is None
+
+    def _transform(self) -> RowTransform:
+        if self.kernel == "precomputed":
+            return RowTransform(intercept=False, unit_norm=False)
+        return super()._transform()
+
+    def _kernel_function(self, n_features: int) -> KernelFunction:
+        return KernelFunction.of_parameters(self._transform(), n_features, self, self.gamma)
+
+    def _has_few_monomials(self, kernel: KernelFunction) -> bool:
+        """Whether a polynomial kernel is better replaced by its features."""
+        is_replaceable = kernel.name == "poly" and self.budget is None
+        return is_replaceable and n_monomials(kernel) <= FEW
+
+    def _n_weights(self, n_features: int) -> int | None:
+        """Return how many weights a rule has; None for coefficients of rows."""
+        if self._is_primal():
+            return n_features + bool(self.fit_intercept)
+        kernel = self._kernel_function(n_features)
+        return n_monomials(kernel) if self._has_few_monomials(kernel) else None
+
+    def _check_first_rows(self, rows: Rows) -> None:
+        n_rows, n_columns = count_rows(rows), self.n_features_in_
+        if self.kernel == "precomputed" and n_rows != n_columns:
+            raise refusal(
+                "X",
+                "be square with kernel='precomputed', a column for each row",
+                f"{n_rows} rows and {n_columns} columns",
+            )
+
+    def _check_unchanged(self, classes: VectorLike | None) -> None:
+        super()._check_unchanged(classes)
+        if self.kernel == "precomputed":
+            raise refusal(
+                "kernel",
+                "be 'linear', 'poly', 'rbf' or a function to go on learning, "
+                "since new rows have no column among the old ones",
+                "'precomputed'",
+            )
+
+    @property
+    def support_(self) -> Ints:
+        """The rows that the score is a sum over, in ascending order."""
+        return self._expansion("support_")[0]
+
+    @property
+    def dual_coef_(self) -> Array:
+        """The coefficients of the rows in `support_`."""
+        return self._expansion("dual_coef_")[1]
+
+    def _expansion(self, name: str) -> tuple[Ints, Array]:
+        """Return the rows of the score and their coefficients, for an attribute."""
+        learner: Any = vars(self).get("_learner")
+        is_voted = isinstance(learner, KernelVotedLearner)
+        if is_voted or not hasattr(learner, "expansion"):
+            raise refusal(
+                f"{name} exists once fitted with a kernel or a budget, but for the voted rule",
+                error=AttributeError,
+            )
+        number, coef = learner.expansion()
+        order = np.flatnonzero(coef)
+        order = order[np.argsort(number[order])]
+        return number[order], coef[order]
+
 
 _Learner: TypeAlias = PRankLearner | KernelPRankLearner | PolynomialLearner
 
@@ -31,14 +119,17 @@ def _has_one_score(estimator: "PRank") -> bool:
     return not _is_voted(estimator)
 
 
-def _numbers(name: str, given: ArrayLike) -> Floats:
-    """Return a copy of an array of finite numbers."""
+def _start(name: str, given: ArrayLike, shapes: set[tuple[int, ...]], rule: str) -> Floats:
+    """Return a copy of an array of finite numbers to start from."""
     try:
         numbers = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         numbers = np.array(np.nan)
     if not np.isfinite(numbers).all():
         raise refusal(name, "be finite numbers", repr(given), error=ValueError)
+    if numbers.shape not in shapes:
+        got = f"an array of shape {numbers.shape!r}"
+        raise refusal(name, rule, got, error=ValueError)
     return numbers
 
 
@@ -329,6 +420,14 @@ class PRank(KernelEstimator, stored=True):
                 error=ValueError,
             )
 
+    def _has_few_monomials(self, kernel: KernelFunction) -> bool:
+        # Rules that vote are known by the rows that they have added.
+        return self.rule != "voted" and super()._has_few_monomials(kernel)
+
+    def _shapes(self, n_features: int, n_levels: int) -> dict[str, tuple[int, ...]]:
+        n_weights = self._n_weights(n_features)
+        return {} if n_weights is None else {"weights": (n_weights,)}
+
     def _new_learner(
         self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
     ) -> _Learner:
@@ -337,7 +436,7 @@ class PRank(KernelEstimator, stored=True):
         if self._is_primal():
             weights = self._first_weights(n_features, start.get("coef"))
             learner = VotedLearner if voted else PRankLearner
-            return learner.start(self._transform(), averaged, weights, thresholds)
+            return learner(self._transform(), averaged, weights, thresholds)
         if start.get("coef") is not None:
             raise refusal(
                 "coef_init",
@@ -348,42 +447,35 @@ class PRank(KernelEstimator, stored=True):
             )
         kernel = self._kernel_function(n_features)
         if voted:
-            return KernelVotedLearner(kernel, False, 0, thresholds)
+            return KernelVotedLearner(
+                kernel=kernel, averaged=False, budget=0, thresholds=thresholds
+            )
         if self._has_few_monomials(kernel):
             monomials = Monomials.of_kernel(kernel)
             weights = np.zeros(len(monomials))
             transform = RowTransform(intercept=False, unit_norm=False)
-            linear = PRankLearner.start(transform, averaged, weights, thresholds)
+            linear = PRankLearner(transform, averaged, weights, thresholds)
             return PolynomialLearner(monomials, linear)
-        return KernelPRankLearner(kernel, averaged, self.budget or 0, thresholds)
+        budget = self.budget or 0
+        return KernelPRankLearner(
+            kernel=kernel, averaged=averaged, budget=budget, thresholds=thresholds
+        )
 
     def _first_weights(self, n_features: int, given: ArrayLike | None) -> Floats:
         weights = np.zeros(n_features + bool(self.fit_intercept))
         if given is None:
             return weights
-        start = _numbers("coef_init", given)
-        if start.shape not in {(n_features,), weights.shape}:
-            more = ", and one for the constant" if self.fit_intercept else ""
-            raise refusal(
-                "coef_init",
-                f"be one weight per feature, {n_features} in all{more}",
-                f"an array of shape {start.shape!r}",
-                error=ValueError,
-            )
+        more = ", and one for the constant" if self.fit_intercept else ""
+        rule = f"be one weight per feature, {n_features} in all{more}"
+        start = _start("coef_init", given, {(n_features,), weights.shape}, rule)
         weights[: start.size] = start
         return weights
 
     def _first_thresholds(self, n_thresholds: int, given: ArrayLike | None) -> Floats:
         if given is None:
             return np.zeros(n_thresholds)
-        thresholds = _numbers("thresholds_init", given)
-        if thresholds.shape != (n_thresholds,):
-            raise refusal(
-                "thresholds_init",
-                f"be one threshold between each two classes, {n_thresholds} in all",
-                f"an array of shape {thresholds.shape!r}",
-                error=ValueError,
-            )
+        rule = f"be one threshold between each two classes, {n_thresholds} in all"
+        thresholds = _start("thresholds_init", given, {(n_thresholds,)}, rule)
         is_whole = np.all(thresholds == np.floor(thresholds))
         if not is_whole or np.any(np.diff(thresholds) < 0):
             raise refusal(

@@ -71,6 +71,23 @@ class KernelFunction:
     function: Callable[[Matrix, Matrix], Any] | None = None
     n_threads: int = 1
 
+    @classmethod
+    def of_parameters(
+        cls, transform: RowTransform, n_columns: int, estimator: Any, gamma: float | None
+    ) -> Self:
+        """Return the kernel of an estimator; gamma is a parameter, or one of several."""
+        kernel = estimator.kernel
+        is_name = isinstance(kernel, str)
+        return cls(
+            transform,
+            n_columns,
+            kernel if is_name else "function",
+            1.0 / n_columns if gamma is None else float(gamma),
+            float(estimator.coef0),
+            int(estimator.degree),
+            None if is_name else kernel,
+        )
+
     @property
     def is_precomputed(self) -> bool:
         """Whether the rows are the values of the kernel."""

@@ -3,15 +3,26 @@
 from dataclasses import replace
 from typing import Final
 
-from peckorder._core.validation import Rule, Rules, did_you_mean, finite, optional, positive, whole
+from peckorder._core.validation import (
+    Rules,
+    did_you_mean,
+    finite,
+    one_of,
+    optional,
+    or_function,
+    positive,
+    whole,
+)
 
 NAMES: Final = ("linear", "poly", "rbf", "precomputed")
 # What people call them elsewhere.
 _ALIASES: Final = {"polynomial": "poly", "gauss": "rbf", "gaussian": "rbf", "radial": "rbf"}
 
 
-def _hint(value: str) -> str:
+def _hint(value: object) -> str:
     """Return a sentence that names what may have been meant."""
+    if not isinstance(value, str):
+        return ""
     # Only now: it takes longer to load than all of this package.
     from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
@@ -29,14 +40,8 @@ def _gamma_hint(value: object) -> str:
     return ""
 
 
-_kernel = Rule(
-    f"one of {', '.join(map(repr, NAMES))} or a function of two matrices",
-    lambda value: callable(value) or (isinstance(value, str) and value in NAMES),
-    lambda value: _hint(value) if isinstance(value, str) else "",
-)
-
 KERNEL_RULES: Final[Rules] = {
-    "kernel": _kernel,
+    "kernel": replace(or_function(one_of(*NAMES), "of two matrices"), hint=_hint),
     "gamma": replace(optional(positive), hint=_gamma_hint),
     "degree": whole(1),
     "coef0": finite,

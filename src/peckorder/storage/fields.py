@@ -13,9 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from peckorder.storage.format.labels import as_objects
+from peckorder.storage.format.labels import as_objects, write_labels
 from peckorder.storage.format.node import Node, Size
-from peckorder.storage.format.packing import labels as packed_labels
 
 # What a function in place of an attribute returns for no entry at all.
 OMITTED: Final = object()
@@ -54,9 +53,7 @@ class Field(NamedTuple):
         """Return the value that an object has, None if the attribute is missing."""
         if callable(self.attribute):
             return self.attribute(owner)
-        if self.optional:
-            return getattr(owner, self.key, None)
-        return getattr(owner, self.key)
+        return getattr(owner, self.key, None) if self.optional else getattr(owner, self.key)
 
 
 class Table:
@@ -114,7 +111,7 @@ word = _declared(Node.word)
 array = _declared(Node.array)
 floats = _declared(Node.floats)
 ints = _declared(Node.ints, lambda values: np.asarray(values, dtype=np.int64))
-labels = _declared(Node.labels, packed_labels)
+labels = _declared(Node.labels, write_labels)
 matrix = _declared(Node.matrix)
 sparse = _declared(Node.sparse)
 
@@ -128,7 +125,7 @@ def texts() -> FieldType:
             raise node.refuse(name, "texts")
         return values
 
-    return FieldType(read, lambda values: packed_labels(as_objects(values)))
+    return FieldType(read, lambda values: write_labels(as_objects(values)))
 
 
 def nullable(inner: FieldType) -> FieldType:

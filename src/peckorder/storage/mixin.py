@@ -1,16 +1,16 @@
 """What makes an estimator one that can be saved."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import os
+from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._core.errors import entry
+from peckorder._core.errors import entry, refusal
+from peckorder._core.text_files import check_target
 from peckorder._core.typing import PathLike
 from peckorder._core.validation import Rules
-
-if TYPE_CHECKING:
-    from peckorder.storage.fields import Table
-
+from peckorder.storage.fields import Table
+from peckorder.storage.format import to_bytes, write_file
 
 # The classes that a model file may name. Each is here once its module is imported.
 MODELS: dict[str, type["StoredModel"]] = {}
@@ -30,7 +30,7 @@ class StoredModel:
     """
 
     _rules: ClassVar[Rules]
-    _stored_fields: ClassVar["Table"]
+    _stored_fields: ClassVar[Table]
     # Whether rows have features: then a file says how many.
     _has_features: ClassVar[bool] = True
     # Whether the file of another model may hold one of this class.
@@ -76,11 +76,15 @@ class StoredModel:
         ...     peckorder.load(f"{folder}/model.peckorder").predict([[2.0]])
         array([2])
         """
-        # Only now: most programs never save a model.
-        from peckorder.storage.models import write_model
+        # Only now: it imports this module.
+        from peckorder.storage.models import packed
 
         check_is_fitted(self)
-        write_model(self, path)
+        contents = packed(self)
+        if not isinstance(path, str | os.PathLike):
+            raise refusal("path", "be a path", repr(path), error=TypeError)
+        check_target("path", path)
+        write_file(path, contents)
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` would write, for a database or a message.
@@ -102,7 +106,7 @@ class StoredModel:
         >>> peckorder.io.from_bytes(model.to_bytes()).predict([[2.0]])
         array([2])
         """
-        from peckorder.storage.models import model_bytes
+        from peckorder.storage.models import packed
 
         check_is_fitted(self)
-        return model_bytes(self)
+        return to_bytes(packed(self))

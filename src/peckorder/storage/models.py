@@ -1,6 +1,5 @@
 """Models as files: what every estimator writes, and how it is made from that again."""
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -8,21 +7,11 @@ from typing import Any
 import numpy as np
 
 from peckorder._core.errors import named, refusal
-from peckorder._core.text_files import check_target
 from peckorder._core.validation import check_parameters, whole
 from peckorder._version import __version__
-from peckorder.storage.format import (
-    Contents,
-    Damaged,
-    Node,
-    Unstorable,
-    pack,
-    read_value,
-    to_bytes,
-    write_file,
-)
-from peckorder.storage.format.labels import as_objects, read_labels
-from peckorder.storage.format.packing import labels, parameter
+from peckorder.storage.format import Contents, Damaged, Node, Unstorable, pack, read_value
+from peckorder.storage.format.labels import as_objects, read_labels, write_labels
+from peckorder.storage.format.packing import parameter
 from peckorder.storage.mixin import MODELS, StoredModel
 
 # A power of a kernel is that many products: no more is taken from a stranger.
@@ -33,20 +22,6 @@ MOST_FEATURES = 2**31 - 1
 # Longer messages about parameters are cut.
 _MAX_MESSAGE = 300
 _SEED = whole(0)
-
-
-def write_model(model: StoredModel, path: object) -> None:
-    """Write a fitted model to a file."""
-    contents = packed(model)
-    if not isinstance(path, str | os.PathLike):
-        raise refusal("path", "be a path", repr(path), error=TypeError)
-    check_target("path", path)
-    write_file(path, contents)
-
-
-def model_bytes(model: StoredModel) -> bytes:
-    """Return a fitted model as the bytes of a file."""
-    return to_bytes(packed(model))
 
 
 def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents:
@@ -80,7 +55,7 @@ def document(model: Any) -> dict[str, Any]:
         "model": type(model).__name__,
         "parameters": parameters_of(model),
         "n_features": getattr(model, "n_features_in_", None),
-        "feature_names": None if names is None else labels(np.asarray(names)),
+        "feature_names": None if names is None else write_labels(np.asarray(names)),
         "state": model._stored_fields.write(model),
     }
 

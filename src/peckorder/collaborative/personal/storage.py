@@ -31,8 +31,7 @@ from peckorder.storage.fields import (
     sparse,
 )
 from peckorder.storage.format import Contents, Node, from_bytes, pack, to_bytes
-from peckorder.storage.format.labels import as_objects
-from peckorder.storage.format.packing import labels as packed_labels
+from peckorder.storage.format.labels import as_objects, write_labels
 from peckorder.storage.mixin import inner_models
 from peckorder.storage.models import document, read_document
 
@@ -63,7 +62,7 @@ def _ids(size: str) -> FieldType:
             pass
         raise node.refuse(name, "distinct ids")
 
-    return FieldType(read, packed_labels)
+    return FieldType(read, write_labels)
 
 
 # What is shared.
@@ -110,7 +109,7 @@ def _write_changed(changed: _Changed) -> dict[str, Any]:
     rated = [rated for rated, _ in changed.values()]
     values = [values for _, values in changed.values()]
     return {
-        "users": packed_labels(as_objects(list(changed))),
+        "users": write_labels(as_objects(list(changed))),
         "ends": _ends(rated),
         "rated": np.concatenate([_NOTHING, *rated]),
         "values": np.concatenate([np.zeros(0), *values]),
@@ -127,7 +126,7 @@ def _write_people(people: dict[Any, PersonModel]) -> dict[str, Any]:
     shifts = [getattr(one, "shift", getattr(one, "intercept", 0.0)) for one in persons]
     models = [one.estimator for one in persons if hasattr(one, "estimator")]
     return {
-        "users": packed_labels(as_objects(list(people))),
+        "users": write_labels(as_objects(list(people))),
         "kinds": np.array([_KINDS.index(type(one)) for one in persons], dtype=np.uint8),
         "shifts": np.array(shifts, dtype=np.float64),
         "ridges": np.array([getattr(one, "ridge", 0.0) for one in persons], np.float64),

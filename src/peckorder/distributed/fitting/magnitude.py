@@ -18,7 +18,6 @@ from sklearn.base import clone
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
-from peckorder._core.validation import check_parameters
 from peckorder.distributed.cluster.partitions import Partitions, load, map_partitions
 from peckorder.distributed.cluster.sources import Source
 from peckorder.distributed.fitting.common import (
@@ -28,8 +27,9 @@ from peckorder.distributed.fitting.common import (
     set_features,
 )
 from peckorder.estimators import MPRank, SVRank
-from peckorder.magnitude.base import MagnitudeModel, TrainingData
+from peckorder.magnitude.base import MagnitudeModel
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
+from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.magnitude.svrank_solver.loss import PairRisk
 from peckorder.magnitude.svrank_solver.minimise import minimise
 from peckorder.magnitude.svrank_solver.space import Features
@@ -52,7 +52,7 @@ def check_linear(estimator: MagnitudeModel) -> None:
         )
 
 
-def read(estimator: MagnitudeModel, block: Block) -> TrainingData | None:
+def read(estimator: MagnitudeModel, block: Block) -> TrainingRows | None:
     """Check a partition as `fit` does; return None if all its weights are zero.
 
     Rows with weight zero are checked as well, so that refusals do not depend on where
@@ -86,7 +86,7 @@ def moments_of(block: Block, estimator: MPRank, has_queries: bool) -> RunningMom
         return None
     moments = RunningMoments.empty(estimator.n_features_in_, has_queries=has_queries)
     with named_after(estimator), np.errstate(over="ignore", invalid="ignore"):
-        return moments.add(given.X, given.label, given.query, given.weight)
+        return moments.add(*given.columns)
 
 
 def join(moments_of_parts: list[RunningMoments | None]) -> RunningMoments | None:
@@ -104,7 +104,7 @@ _KEPT: Final = 6
 def fit_svrank(estimator: SVRank, source: Source, client: "Client") -> None:
     """Learn from planes that workers compute where the rows are."""
     with named_after(estimator):
-        check_parameters(estimator, estimator._rules)
+        estimator._check()
         check_linear(estimator)
     check_queries(estimator, source)
     partitions = load(client, source)
@@ -114,8 +114,7 @@ def fit_svrank(estimator: SVRank, source: Source, client: "Client") -> None:
         solution = minimise(Weights(partitions.n_features), risk, limits)
     with named_after(estimator):
         estimator._check_finite(solution)
-    estimator._store(solution, risk.mean_off(solution.w[0]))
-    estimator.coef_ = solution.w[0]
+    estimator._store(estimator._solution(solution, risk.mean_off(solution.w[0])))
     set_features(estimator, partitions)
     if not solution.is_converged:
         with named_after(estimator):
@@ -229,6 +228,7 @@ class SummedRisk:
 class _State:
     """The state of a partition: checked rows, their risk, some scores."""
 
+    rows: TrainingRows
     risk: PairRisk
     space: Features
     scores: OrderedDict[bytes, Floats] = field(default_factory=OrderedDict)
@@ -258,13 +258,10 @@ def _state(block: Block, estimator: SVRank, fit: str) -> _State | None:
     with _lock:
         known, state = _states.get(block, (None, None))
         if known != fit:
-            given = read(estimator, block)
-            if given is None:
-                state = None
-            else:
-                with named_after(estimator):
-                    training = estimator._training_rows(given, None)
-                    state = _State(estimator._risk(training), Features(training.rows))
+            rows = read(estimator, block)
+            state = None
+            if rows is not None:
+                state = _State(rows, estimator._risk(rows), Features(rows.rows))
             _states[block] = fit, state
     return state
 
@@ -275,7 +272,7 @@ def _weights(block: Block, estimator: SVRank, fit: str) -> tuple[float, float, f
     if state is None:
         return 0.0, 0.0, 0.0
     largest = 1.0 if block.weight is None else float(np.max(block.weight))
-    weights = state.risk.weights
+    weights = state.rows.weights
     mass = np.bincount(weights.query, weights.weight)
     return largest, float(mass.sum()), float(mass @ mass)
 
@@ -302,4 +299,4 @@ def _mean_off(block: Block, estimator: SVRank, fit: str, w: Floats) -> float:
     if state is None:
         return 0.0
     with state.lock:
-        return state.risk.weights.mean(state.risk.label - state.scores_of(w))
+        return state.rows.weights.mean(state.rows.label - state.scores_of(w))

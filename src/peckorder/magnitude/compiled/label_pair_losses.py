@@ -1,6 +1,6 @@
 """Losses of pairs that depend on which label is the larger, and their slopes.
 
-Arguments are as in `pair_losses`, but the rows of each query are in the order of y,
+Arguments are as in `svrank`, but the rows of each query are in the order of y,
 ascending. They are sorted by `key` in short runs, which are merged two by two; at each
 merge the rows of one run have no larger labels than those of the other. O(n log n).
 
@@ -258,7 +258,7 @@ def band_between(
 ) -> float:
     """Sum the losses of rows of either run with those of the other, on one side.
 
-    As `pair_losses.one_side` does for one run: rows are visited in the order of keys,
+    As `svrank.one_side` does for one run: rows are visited in the order of keys,
     descending or not. Rows below `middle` are of the run of smaller labels.
     Adds to slopes, and returns the loss, each pair once.
     """
@@ -316,7 +316,7 @@ def lifted_band(
     gradient: Floats,
     value: Floats,
 ) -> None:
-    """Do what `pair_losses.band` does, with lifted weights; errors are the keys.
+    """Do what `svrank.band` does, with lifted weights; errors are the keys.
 
     Writes to value (q,) the sums, to gradient (n,) their slopes in the errors.
     """

@@ -69,26 +69,19 @@ def _difference(X: Floats) -> float:
 
 
 @compiled
-def asymmetry(X: Floats, extremes: Floats) -> None:
-    """Write the largest entry to extremes (2,), and how far X is asymmetric."""
-    n = X.shape[0]
-    size: Any = 0
-    for i in range(n):
-        for j in range(np.uintp(n)):
-            size = max(size, np.float64(abs(X[i, j])).view(np.int64))
-    extremes[0] = np.int64(size).view(np.float64)
-    extremes[1] = _difference(X)
-
-
-@compiled
 def copy_symmetric(X: Floats, K: Floats, extremes: Floats) -> None:
-    """Copy X to K, and do what `asymmetry` does."""
-    n = K.shape[0]
+    """Copy X to K, unless that is empty.
+
+    Writes the largest entry to extremes (2,), and how far X is asymmetric.
+    """
+    n = X.shape[0]
+    is_copied = K.shape[0] > 0
     size: Any = 0
     for i in range(n):
         for j in range(np.uintp(n)):
             value = np.float64(X[i, j])
-            K[i, j] = value
+            if is_copied:
+                K[i, j] = value
             size = max(size, np.float64(abs(value)).view(np.int64))
     extremes[0] = np.int64(size).view(np.float64)
     extremes[1] = _difference(X)

@@ -1,9 +1,9 @@
 """Kernel matrices: in memory, or one tile at a time; their spectrum."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from scipy import sparse
@@ -15,21 +15,18 @@ from peckorder._core.pickling import SavedPlainly
 from peckorder._core.threads import n_cores, share
 from peckorder._core.typing import Floats
 from peckorder.magnitude.compiled import mprank as compiled
-from peckorder.magnitude.mprank_solver.query_weights import (
-    LARGEST,
-    QueryWeights,
-    check_size,
-    refuse_indefinite,
-    refuse_large,
-)
+from peckorder.magnitude.mprank_solver.rows import LARGEST, QueryWeights, refuse_large
 from peckorder.similarity.kernel_function import Items, KernelFunction, Matrix
 
 # Eigenvalues so far below zero, beside the largest kernel, are not due to rounding.
 NEGATIVE = 1e-7
+# Rows up to which iterations store the kernels instead of recomputing them.
+STORED_ROWS = 6_000
 # Rows and columns of a tile: 8 MiB of kernels.
 _TILE = 1024
 # Rows whose kernels among themselves cost little more than those with themselves.
 _FEW = 32
+_NO_COPY = np.empty((0, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,15 +87,17 @@ class Gram(SavedPlainly):
     def largest(self) -> float:
         """Return the largest absolute value of a kernel."""
         largest = float(np.abs(self.diagonal()).max())
-        check_size(largest)
+        _check_size(largest)
         return largest
 
     def dense_matrix(self) -> tuple[Floats, float | None]:
         """Return a matrix that may be overwritten, and its largest entry or None."""
         if self.function.is_precomputed:
-            return self._symmetric(_dense(self.X), _noise(self.X))
+            K = np.empty(self.X.shape)
+            return K, self._check_symmetric(_dense(self.X), K, _noise(self.X))
         if self.function.function is not None:
-            return self._symmetric(self._values(self.X, self.X, slice(None)), 1e-8)
+            K = self._values(self.X, self.X, slice(None))
+            return K, self._check_symmetric(K, _NO_COPY, 1e-8)
         self._check_rows()
         K = self._values(self.X, self.X, slice(None), self._squares)
         if self.function.name == "rbf":
@@ -108,30 +107,24 @@ class Gram(SavedPlainly):
     def check(self) -> None:
         """Refuse a kernel matrix that is not symmetric, or rows that are too large."""
         if self.function.is_precomputed:
-            extremes = np.empty(2)
-            compiled.asymmetry(np.ascontiguousarray(_dense(self.X)), extremes)
-            self._refuse_asymmetric(self.X, extremes, _noise(self.X))
+            self._check_symmetric(_dense(self.X), _NO_COPY, _noise(self.X))
         elif self.function.function is None:
             self._check_rows()
 
-    def _symmetric(self, given: Floats, tolerance: float) -> tuple[Floats, float]:
-        """Return a copy of a symmetric matrix in doubles, and its largest entry."""
-        K, extremes = np.empty(given.shape), np.empty(2)
+    def _check_symmetric(self, given: Floats, K: Floats, tolerance: float) -> float:
+        """Copy a matrix to K, unless that is empty; return its largest entry."""
+        name, extremes = "X" if self.function.is_precomputed else "kernel", np.empty(2)
         compiled.copy_symmetric(np.ascontiguousarray(given), K, extremes)
-        self._refuse_asymmetric(given, extremes, tolerance)
-        return K, float(extremes[0])
-
-    def _refuse_asymmetric(self, given: Matrix, extremes: Floats, tolerance: float) -> None:
-        if not np.isfinite(extremes[0]):
-            name = "X" if self.function.is_precomputed else "kernel"
+        largest, difference = extremes.tolist()
+        if not np.isfinite(largest):
             assert_all_finite(given, estimator_name=caller(), input_name=name)
-        if extremes[1] > tolerance * extremes[0]:
-            what = "X" if self.function.is_precomputed else "kernel"
+        if difference > tolerance * largest:
             raise refusal(
-                what,
+                name,
                 "be symmetric, the kernels of rows among themselves",
-                f"entries that differ by {float(extremes[1])!r} from those of the transpose",
+                f"entries that differ by {difference!r} from those of the transpose",
             )
+        return float(largest)
 
     def product(self, x: Floats) -> Floats:
         """Return the matrix times a vector, tile by tile."""
@@ -212,7 +205,6 @@ class Gram(SavedPlainly):
         return K
 
 
-@dataclass(eq=False)
 class DenseKernelMatrix:
     """A symmetric matrix K in memory, whose lower triangle is used as scratch.
 
@@ -221,20 +213,18 @@ class DenseKernelMatrix:
     largest, which is computed unless it is given.
     """
 
-    K: Floats
-    weights: QueryWeights
-    eps: float = float(np.finfo(np.float64).eps)
-    largest_entry: InitVar[float | None] = None
-    diagonal: Floats = field(init=False)
-    largest: float = field(init=False)
-
-    def __post_init__(self, largest_entry: float | None) -> None:
-        self.diagonal = self.K.diagonal().copy()
-        if largest_entry is None:
-            flat = self.K.ravel()
-            largest_entry = abs(float(flat[blas.idamax(flat)]))
-        self.largest = largest_entry
-        check_size(self.largest)
+    def __init__(
+        self,
+        K: Floats,
+        weights: QueryWeights,
+        eps: float = float(np.finfo(np.float64).eps),
+        largest: float | None = None,
+    ) -> None:
+        self.K, self.weights, self.eps = K, weights, eps
+        self.diagonal = K.diagonal().copy()
+        flat = K.ravel()
+        self.largest = abs(float(flat[blas.idamax(flat)])) if largest is None else largest
+        _check_size(self.largest)
 
     @property
     def noise(self) -> float:
@@ -258,11 +248,6 @@ class DenseKernelMatrix:
         y: Floats = blas.dsymv(1.0, self.K.T, x, lower=1)
         np.fill_diagonal(self.K, scratch)
         return y
-
-    def scaled_product(self, beta: Floats) -> Floats:
-        """Return ``R V K V R beta``: R centres, V has the roots of weights."""
-        root = self.weights.root
-        return self.weights.project(root * self.product(root * beta))
 
     def centre(self, normal: Floats, ridge: float, *, drop: bool) -> None:
         """Write the scaled K between ``I - N N'``, + ridge, to the lower triangle.
@@ -307,7 +292,7 @@ class DenseKernelMatrix:
             return weights.reflect(solution)
 
         beta = solve(target)
-        error = target - self.scaled_product(beta) - ridge * beta
+        error = target - weights.scaled(self.product)(beta) - ridge * beta
         if error @ error > 1e-24 * (target @ target):
             beta = beta + solve(weights.project(error))
         return beta
@@ -390,6 +375,25 @@ class Spectrum:
         """
         inside, values = self.vectors.T @ error, np.maximum(self.values, self.noise)
         return float(inside**2 @ np.minimum(values / ridge, 1.0)) / ridge
+
+
+def refuse_indefinite(value: float) -> NoReturn:
+    """Refuse a kernel with a negative eigenvalue."""
+    raise refusal(
+        "kernel",
+        "be positive semidefinite, up to rounding and a constant",
+        f"one with the eigenvalue {value!r} on these rows",
+    )
+
+
+def _check_size(largest: float) -> None:
+    """Refuse kernels that are too large to be multiplied."""
+    if not largest < LARGEST:
+        raise refusal(
+            "kernel",
+            f"be below {LARGEST} in size, for its squares to be finite",
+            f"{float(largest)!r} on these rows",
+        )
 
 
 def _dense(matrix: Matrix) -> Floats:

@@ -12,8 +12,7 @@ from scipy.linalg import blas, qr, svd
 from peckorder._core.typing import Floats, Ints
 from peckorder.magnitude.compiled import mprank as compiled
 from peckorder.magnitude.mprank_solver.kernel_matrix import DenseKernelMatrix, Gram, Spectrum
-from peckorder.magnitude.mprank_solver.primal import ScaledRows, triangle
-from peckorder.magnitude.mprank_solver.query_weights import LARGEST, refuse_large
+from peckorder.magnitude.mprank_solver.rows import LARGEST, ScaledRows, refuse_large, triangle
 from peckorder.magnitude.mprank_solver.solve import TrainingRows
 
 COSTS: Final = {
@@ -102,19 +101,18 @@ class LeaveOut:
         size = float(shares.max(initial=0.0) * np.sqrt(target @ target))
         result = np.zeros(2)
         for rows in self._queries():
-            if len(rows) > 1:
-                compiled.misrank_pairs_left_out(
-                    _gram(half[rows]),
-                    smooth[rows],
-                    target[rows],
-                    training.y[rows],
-                    offset[rows],
-                    weights.root[rows],
-                    weights.direction[rows],
-                    weights.weight[rows],
-                    size,
-                    result,
-                )
+            compiled.misrank_pairs_left_out(
+                _gram(half[rows]),
+                smooth[rows],
+                target[rows],
+                training.y[rows],
+                offset[rows],
+                weights.root[rows],
+                weights.direction[rows],
+                weights.weight[rows],
+                size,
+                result,
+            )
         return result
 
     def _sum_of_costs(self, spectrum: Spectrum, ridge: float, cost: str) -> Floats:
@@ -122,22 +120,24 @@ class LeaveOut:
         e = self._residuals(spectrum, ridge)
         result = np.array([0.0, 0.0, np.inf])
         for rows in self._queries():
-            if len(rows) > 1:
-                compiled.leave_pairs_out(
-                    COSTS[cost],
-                    self._matrix(spectrum, ridge, rows),
-                    e[rows],
-                    y[rows],
-                    weights.root[rows],
-                    weights.weight[rows],
-                    result,
-                )
+            compiled.leave_pairs_out(
+                COSTS[cost],
+                self._matrix(spectrum, ridge, rows),
+                e[rows],
+                y[rows],
+                weights.root[rows],
+                weights.weight[rows],
+                result,
+            )
         return result
 
     def _queries(self) -> Iterator[Ints]:
+        """Yield the rows of each query that has pairs."""
         query = self.training.weights.query
         order = np.argsort(query, kind="stable")
-        yield from np.split(order, np.cumsum(np.bincount(query))[:-1])
+        for rows in np.split(order, np.cumsum(np.bincount(query))[:-1]):
+            if len(rows) > 1:
+                yield rows
 
     @cached_property
     def _target(self) -> Floats:

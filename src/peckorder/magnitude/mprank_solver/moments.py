@@ -8,14 +8,18 @@ from scipy import sparse
 from scipy.linalg import lapack, solve_triangular, svd
 
 from peckorder._core.typing import Floats, Ints
-from peckorder.magnitude.mprank_solver.primal import ScaledRows, blocks, times_transposed, triangle
-from peckorder.magnitude.mprank_solver.query_weights import (
+from peckorder.magnitude.mprank_solver.rows import (
     LARGEST,
     LARGEST_RIDGE,
     SMALLEST_RIDGE,
     QueryWeights,
+    ScaledRows,
+    blocks,
     refuse_large,
+    times_transposed,
+    triangle,
 )
+from peckorder.magnitude.mprank_solver.solve import Solution
 from peckorder.similarity.kernel_function import Matrix
 
 # The least eigenvalue, of features and label at unit norm, from which on products are
@@ -51,46 +55,31 @@ class RunningMoments:
 
     def add(self, X: Matrix, label: Floats, query: Ints, weight: Floats | None) -> Self:
         """Return the moments with another batch. O(n d^2 + d^3) time."""
-        heaviest = 1.0 if weight is None else float(weight.max())
-        unit = max(self.unit, heaviest)
-        shrunk, ratio = self.unit / unit, heaviest / unit
         weights = QueryWeights.of(query, weight)
-        share = weights.weight / weights.weight.sum()
-        masses = np.bincount(query, weights.weight) * ratio
-        mass, before = float(masses.sum()), self.mass * shrunk
-        total = before + mass
-        # The heaviest row of the batch weighs 1 in its factor.
-        if self.has_queries:
-            largest = float((masses[query] * weights.weight).max()) * ratio
-        else:
-            largest, shrunk = ratio, np.sqrt(shrunk)
-        origin = self.origin if self.mass else _joined(X, label, slice(1))[0]
-        apart = _mean(X, label, share, origin) - self.mean
-        batch = np.sqrt(largest) * _factor(X, label, weights)
-        rows = [self.factor * shrunk, batch]
-        if not self.has_queries:
-            rows.append(np.sqrt(before * (mass / total)) * apart[np.newaxis])
-        factor = triangle(np.vstack(rows))
-        if not np.abs(factor).max() < np.sqrt(LARGEST):
-            refuse_large()
-        return type(self)(
+        masses = np.bincount(query, weights.weight)
+        # The heaviest row of a batch weighs 1 in the factor of its scaled rows.
+        heaviest = (masses[query] * weights.weight).max() if self.has_queries else 1.0
+        origin = _joined(X, label, slice(1))[0]
+        batch = type(self)(
             self.has_queries,
-            factor,
-            unit,
-            total,
-            self.squared_masses * (self.unit / unit) ** 2 + float(masses @ masses),
+            np.sqrt(heaviest) * _factor(X, label, weights),
+            1.0 if weight is None else float(weight.max()),
+            float(masses.sum()),
+            float(masses @ masses),
             origin,
-            self.mean + apart * (mass / total),
+            _mean(X, label, weights.weight / weights.weight.sum(), origin),
         )
+        return self.merge(batch)
 
     def merge(self, other: Self) -> Self:
         """Return the moments of the rows of both, up to rounding. O(d^3) time."""
-        if not (self.mass and other.mass):
-            return self if self.mass else other
+        if not other.mass:
+            return self
         unit = max(self.unit, other.unit)
         ratios = np.array([self.unit / unit, other.unit / unit])
         mass, more = ratios * (self.mass, other.mass)
-        apart = (other.origin - self.origin) + (other.mean - self.mean)
+        origin = self.origin if self.mass else other.origin
+        apart = (other.origin - origin) + (other.mean - self.mean)
         # The heaviest row of a factor weighs 1, or its query's mass.
         scales = ratios if self.has_queries else np.sqrt(ratios)
         rows = [scales[0] * self.factor, scales[1] * other.factor]
@@ -106,11 +95,12 @@ class RunningMoments:
             unit=unit,
             mass=float(mass + more),
             squared_masses=float(squares),
+            origin=origin,
             mean=self.mean + apart * (more / (mass + more)),
         )
 
-    def solve(self, C: float) -> tuple[Floats, float, float]:
-        """Return coefficients, the objective and the duality gap. O(d^3)."""
+    def solve(self, C: float) -> Solution:
+        """Return coefficients of features. O(d^3)."""
         normaliser = self.squared_masses if self.has_queries else self.mass
         ridge = float(np.clip(normaliser / 2.0 / C, SMALLEST_RIDGE, LARGEST_RIDGE))
         A = self.factor[:-1, :-1]
@@ -120,12 +110,9 @@ class RunningMoments:
         objective = float(coef @ coef) + float(residual @ residual) / ridge
         if not np.isfinite(objective):
             refuse_large()
-        return coef, objective, float(descent @ descent)
-
-    def intercept(self, coef: Floats) -> float:
-        """Return the mean of labels minus scores."""
         signs = np.append(-coef, 1.0)
-        return float(self.origin @ signs + self.mean @ signs)
+        intercept = float(self.origin @ signs + self.mean @ signs)
+        return Solution(coef, None, intercept, objective, float(descent @ descent), 1, True)
 
 
 def _factor(X: Matrix, label: Floats, weights: QueryWeights) -> Floats:
@@ -136,7 +123,7 @@ def _factor(X: Matrix, label: Floats, weights: QueryWeights) -> Floats:
     n, d = X.shape
     rows, target = ScaledRows(X, weights), weights.root * weights.centred(label)
     if n <= d + 1:
-        return np.column_stack([rows.dense_block(slice(n)), target])
+        return np.column_stack([rows.dense(), target])
     if n >= 2 * d:
         moments = np.empty((d + 1, d + 1))
         moments[:d, :d], cross = rows.moments(target, np.dtype(np.float64))
@@ -149,7 +136,7 @@ def _factor(X: Matrix, label: Floats, weights: QueryWeights) -> Floats:
     size = max(256, 4 * (d + 1))
     for first in range(0, n, size):
         block = slice(first, min(first + size, n))
-        joined = np.column_stack([rows.dense_block(block), target[block]])
+        joined = np.column_stack([rows.dense(block), target[block]])
         factor = triangle(np.vstack([factor, joined]))
     return factor
 

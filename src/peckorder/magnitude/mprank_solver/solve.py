@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import eigh, lapack
 
 from peckorder._core.threads import share_rows
 from peckorder._core.typing import Array, Floats, Ints
 from peckorder.magnitude.compiled import mprank as compiled
-from peckorder.magnitude.mprank_solver import primal
 from peckorder.magnitude.mprank_solver.iterative import (
     Apply,
     Diverged,
@@ -22,23 +22,17 @@ from peckorder.magnitude.mprank_solver.iterative import (
 )
 from peckorder.magnitude.mprank_solver.kernel_matrix import (
     NEGATIVE,
+    STORED_ROWS,
     DenseKernelMatrix,
     Gram,
     Spectrum,
-)
-from peckorder.magnitude.mprank_solver.primal import ScaledRows
-from peckorder.magnitude.mprank_solver.query_weights import (
-    LARGEST,
-    QueryWeights,
     refuse_indefinite,
-    refuse_large,
 )
+from peckorder.magnitude.mprank_solver.rows import LARGEST, QueryWeights, ScaledRows, refuse_large
 from peckorder.similarity.kernel_function import Matrix
 
 # Rows (of features, or of kernels) up to which a matrix is factorised by default.
 _FEW_FEATURES, _FEW_ROWS = 4_000, 10_000
-# Rows up to which conjugate gradients store the kernels instead of recomputing them.
-_STORED_ROWS = 6_000
 # Relative errors of coefficients below which a direct solution is not refined.
 _PRECISE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-7}
 # The smallest eigenvalue over the largest from which on single precision is accurate.
@@ -51,8 +45,9 @@ _LARGE = 1 << 20
 class TrainingRows:
     """What a model is learnt from: rows or their kernels, labels and weights.
 
-    `label` is y less the offset, `weight` as it was given. Rows that are no copy may be
-    changed by their owner, which their fingerprint shows.
+    Checked, and without rows of zero weight: `kept` selects the others out of all
+    `n_rows`. `label` is y less the offset, `weight` as it was given. Rows that are no
+    copy may be changed by their owner, which their fingerprint shows.
     """
 
     rows: Gram | Matrix
@@ -61,8 +56,16 @@ class TrainingRows:
     offset: Floats | None
     weights: QueryWeights
     weight: Floats | None
+    has_queries: bool
+    kept: slice | Ints
+    n_rows: int
     is_copy: bool
     fingerprint: int | None = None
+
+    @property
+    def columns(self) -> tuple[Matrix, Floats, Ints, Floats | None]:
+        """Rows, labels, queries and weights, as `RunningMoments` adds them."""
+        return self.rows, self.label, self.weights.query, self.weight
 
     @property
     def _matrix(self) -> Matrix:
@@ -111,13 +114,13 @@ class Method:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Coefficients of features (or None) and of rows; how good they are.
+    """Coefficients of features and of rows, or one of them; how good they are.
 
     `intercept` is the mean of labels minus scores.
     """
 
     coef: Floats | None
-    dual: Floats
+    dual: Floats | None
     intercept: float
     objective: float
     gap: float
@@ -176,10 +179,10 @@ class Problem:
         name = method.name
         if name == "auto":
             name = "cholesky" if len(gram) <= _FEW_ROWS else "cg"
-        if name == "cg" and len(gram) > _STORED_ROWS:
+        if name == "cg" and len(gram) > STORED_ROWS:
             gram.check()
             product, largest = gram.product, gram.largest()
-            result, spectrum = self._cg(self._scaled(product), largest, method), None
+            result, spectrum = self._cg(self.weights.scaled(product), largest, method), None
         else:
             K, largest_entry = gram.dense_matrix()
             matrix = DenseKernelMatrix(K, self.weights, gram.eps, largest_entry)
@@ -255,11 +258,6 @@ class Problem:
             if not is_safe:
                 raise
             refuse_indefinite(error.curvature)
-
-    def _scaled(self, product: Apply) -> Apply:
-        """Return products with centred, scaled kernels, given those with kernels."""
-        weights, root = self.weights, self.weights.root
-        return lambda beta: weights.project(root * product(root * beta))
 
     def _cg(self, product: Apply, largest: float, method: Method) -> IterationResult:
         ridge, target = self.ridge, self.target
@@ -350,7 +348,7 @@ class Problem:
                 if precision == np.float64:
                     refuse_large()
                 continue
-            solve, share = primal.inverse(A, self.ridge, by_eigenvalues=by_eigenvalues)
+            solve, share = _inverse(A, self.ridge, by_eigenvalues=by_eigenvalues)
             # In single precision a step is about the error, if no eigenvalue is lost.
             is_sound = precision != np.float64 and share > _SOUND
             if best is None or not np.isfinite(best.objective):
@@ -393,3 +391,30 @@ def _is_precise(point: Point, step: Floats, dtype: np.dtype[Any], is_sound: bool
     """
     limit = _PRECISE[dtype] * float(np.linalg.norm(point.coef))
     return point.gap <= limit**2 or (is_sound and float(np.linalg.norm(step)) <= limit)
+
+
+def _inverse(A: Floats, ridge: float, *, by_eigenvalues: bool) -> tuple[Apply, float]:
+    """Return the solver of ``(A + ridge) x = g``, and an eigenvalue ratio.
+
+    By eigenvalues if Cholesky's decomposition fails: the solution of least norm, if
+    rounding hides the ridge. The ratio is about the smallest eigenvalue over the
+    largest, for features scaled alike.
+    """
+    scale = 1.0 / np.sqrt(A.diagonal() + ridge)
+    B = scale[:, np.newaxis] * A * scale
+    np.fill_diagonal(B, 1.0)
+    if not by_eigenvalues:
+        factor, info = lapack.dpotrf(B.T.copy(order="F"), lower=0, overwrite_a=1)
+        if info == 0:
+            share, _ = lapack.dpocon(factor, float(np.abs(B).sum(axis=0).max()))
+            return (lambda g: scale * lapack.dpotrs(factor, scale * g, lower=0)[0], float(share))
+    values, vectors = eigh(B, driver="evd")
+    largest = values.max(initial=0.0)
+    noise = len(values) * np.finfo(np.float64).eps * largest
+    is_certain = values > noise
+    shares = np.divide(1.0, values, out=np.zeros(len(values)), where=is_certain)
+    smallest = values.min(initial=largest)
+    return (
+        lambda g: scale * (vectors @ (shares * (vectors.T @ (scale * g)))),
+        float(smallest / largest) if largest > 0.0 else 0.0,
+    )

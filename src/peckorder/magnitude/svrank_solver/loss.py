@@ -1,22 +1,21 @@
-"""A loss of all pairs within queries as a function of the scores, to be minimised."""
+"""A loss of all pairs within queries as a function of the scores."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, n_cores, share
-from peckorder._core.typing import Floats, Ints
-from peckorder.magnitude.compiled import pair_losses
+from peckorder._core.typing import Floats
+from peckorder.feedback import Queries
+from peckorder.magnitude.compiled import svrank as compiled
 from peckorder.magnitude.compiled.label_pair_losses import (
     LabelledRows,
     Scratch,
     discordant,
     lifted_band,
 )
-from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
+from peckorder.metrics import sort_within_lists
 
 # From this length on NumPy sorts a query faster than the compiled function does.
 _LONG = 256
@@ -37,141 +36,99 @@ class Risk(Protocol):
         """Return the risk, and its slope in the scores."""
 
 
-@dataclass(frozen=True, eq=False)
 class PairRisk:
-    """``C / P sum_q sum_{i,j in q} v_i v_j loss(pair)``, P the sum of squared masses.
+    """``factor sum_q sum_{i,j in q} v_i v_j loss(pair)`` with the weights v of rows.
 
-    The loss is ``max(0, |De| - epsilon)^power``, or if `one_sided`
-    ``max(0, |Dy| - sign(Dy) Dh)^power`` for pairs with Dy != 0: that of errors in the
-    order contrary to y. Errors are scores less `label`, which is y less an offset. With
-    a `top_weight` pairs weigh more the larger the larger y of theirs is.
+    Losses are those of `peckorder.losses.pair_loss`. Errors are scores less `label`,
+    which is y less an offset. With a `top_weight` pairs weigh more the larger the
+    larger y of theirs is. Memory is allocated once, for all calls.
     """
 
-    y: Floats
-    label: Floats
-    weights: QueryWeights
-    C: float
-    power: int
-    epsilon: float
-    one_sided: bool
-    top_weight: float
-
-    @property
-    def is_by_label(self) -> bool:
-        """Whether it matters which row of a pair has the larger label."""
-        return self.one_sided or self.top_weight > 0.0
+    def __init__(
+        self,
+        kind: str,
+        y: Floats,
+        label: Floats,
+        queries: Queries,
+        weight: Floats,
+        power: int,
+        epsilon: float,
+        top_weight: float,
+        factor: float = 1.0,
+    ) -> None:
+        self.kind, self.power, self.epsilon, self.factor = kind, power, epsilon, factor
+        self._is_band = kind in {"mp", "svr"}
+        # Whether it matters which row of a pair has the larger label.
+        self._is_by_label = not self._is_band or top_weight > 0.0
+        n, order = len(y), queries.order
+        if self._is_by_label:
+            order = np.arange(n) if order is None else order.copy()
+            sort_within_lists(-queries.arrange(y), order, queries.offsets, stable=False)
+        y, label, weight = (
+            np.ascontiguousarray(c if order is None else c[order], np.float64)
+            for c in (y, label, weight)
+        )
+        self._order, self._offsets, self._label = order, queries.offsets, label
+        error, lifted = np.empty(n), np.empty(n) if top_weight > 0.0 else weight
+        key = np.empty(n) if kind == "hmp" else error
+        self._rows = LabelledRows(y, key, error, weight, lifted)
+        self._slope, self._value = np.empty(n), np.empty(len(queries))
+        n_in_tables = n if self._is_by_label else 0
+        self._scratch = Scratch(
+            np.empty((4 if self._is_by_label else 3, n)),
+            np.empty((2, n_in_tables, 5 if top_weight > 0.0 else 4)),
+            # If labels do not matter, the rows of each query by the errors of the last
+            # call: the next call has less to sort.
+            np.arange(n),
+        )
+        is_long = queries.sizes >= _LONG
+        self._long = [slice(*self._offsets[q : q + 2]) for q in np.flatnonzero(is_long)]
+        self._n_threads = min(n_cores(), n // MIN_ITEMS_PER_THREAD["rows"], len(queries))
+        if top_weight > 0.0:
+            self._share(compiled.lift, y, weight, top_weight, lifted)
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
         """Return the risk, and its slope in the scores. O(n log n) time."""
-        work = self._workspace
-        scores = scores if work.order is None else scores[work.order]
-        work.share(pair_losses.errors, scores, work.label, work.weight, work.error)
-        result = work.slope, work.value
-        if self.one_sided:
-            work.share(discordant, work.labelled, True, self.power, work.scratch, *result)
-        elif self.is_by_label:
-            work.share(lifted_band, work.labelled, self.epsilon, self.power, work.scratch, *result)
+        rows, scratch, result = self._rows, self._scratch, (self._slope, self._value)
+        scores = scores if self._order is None else scores[self._order]
+        if self.kind == "hr":
+            rows.values[:] = scores
+        else:
+            # Up to one constant per query.
+            self._share(compiled.errors, scores, self._label, rows.weight, rows.values)
+        if self.kind == "hmp":
+            rows.key[:] = scores
+        if not self._is_band:
+            is_key = self.kind != "hmp"
+            self._share(discordant, rows, is_key, self.power, scratch, *result)
+        elif self._is_by_label:
+            self._share(lifted_band, rows, self.epsilon, self.power, scratch, *result)
         else:
             if self.power == 1 or self.epsilon > 0.0:
-                work.sort_long()
-            rows = pair_losses.ErrorRows(work.error, work.weight, work.scratch.ends)
-            spares = work.scratch.spares
-            work.share(pair_losses.band, rows, self.epsilon, self.power, spares, *result)
-        slope = np.empty_like(work.slope)
-        order = slice(None) if work.order is None else work.order
-        slope[order] = self._scale * work.slope
-        return self._scale * float(work.value.sum()), slope
+                self._sort_long()
+            plain = compiled.ErrorRows(rows.values, rows.weight, scratch.ends)
+            self._share(compiled.band, plain, self.epsilon, self.power, scratch.spares, *result)
+        value, arranged = self.factor * float(self._value.sum()), self.factor * self._slope
+        if self._order is None:
+            return value, arranged
+        slope = np.empty_like(arranged)
+        slope[self._order] = arranged
+        return value, slope
 
-    @cached_property
-    def _scale(self) -> float:
-        """C / P, for weights relative to the largest."""
-        mass = np.bincount(self.weights.query, self.weights.weight)
-        return self.C / float(mass @ mass)
-
-    @cached_property
-    def _workspace(self) -> "_Workspace":
-        return _Workspace.of(self)
-
-
-@dataclass(frozen=True, eq=False)
-class _Workspace:
-    """Columns in the order of queries, results and scratch memory.
-
-    Where labels matter, rows are sorted by y. Otherwise `scratch.ends` has the rows of
-    each query by the errors of the last call: the next call has less to sort. `long`
-    are the queries that NumPy sorts.
-    """
-
-    order: Ints | None
-    offsets: Ints
-    labelled: LabelledRows
-    label: Floats
-    slope: Floats
-    value: Floats
-    scratch: Scratch
-    long: list[slice]
-    n_threads: int
-
-    @property
-    def error(self) -> Floats:
-        """Scores less labels, up to one constant per query."""
-        return self.labelled.key
-
-    @property
-    def weight(self) -> Floats:
-        """The weights of rows."""
-        return self.labelled.weight
-
-    @classmethod
-    def of(cls, risk: PairRisk) -> "_Workspace":
-        query, n = risk.weights.query, len(risk.label)
-        sizes = np.bincount(query)
-        order: Ints | None = None
-        if risk.is_by_label:
-            order = np.lexsort((risk.y, query))
-        elif len(sizes) > 1:
-            order = np.argsort(query, kind="stable")
-        y, label, weight = (
-            np.ascontiguousarray(c if order is None else c[order], np.float64)
-            for c in (risk.y, risk.label, risk.weights.weight)
-        )
-        has_top = risk.top_weight > 0.0
-        error, lifted = np.empty(n), np.empty(n) if has_top else weight
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        n_in_tables = n if risk.is_by_label else 0
-        workspace = cls(
-            order,
-            offsets,
-            LabelledRows(y, error, error, weight, lifted),
-            label,
-            np.empty(n),
-            np.empty(len(sizes)),
-            Scratch(
-                np.empty((4 if risk.is_by_label else 3, n)),
-                np.empty((2, n_in_tables, 5 if has_top else 4)),
-                np.arange(n),
-            ),
-            [slice(*offsets[q : q + 2]) for q in np.flatnonzero(sizes >= _LONG)],
-            min(n_cores(), n // MIN_ITEMS_PER_THREAD["rows"], len(sizes)),
-        )
-        if has_top:
-            workspace.share(pair_losses.lift, y, weight, risk.top_weight, lifted)
-        return workspace
-
-    def sort_long(self) -> None:
+    def _sort_long(self) -> None:
         """Sort long queries by error; the compiled function sorts the others."""
-        order = self.scratch.ends
-        for rows in self.long:
-            order[rows] = rows.start + np.argsort(-self.error[rows])
+        order = self._scratch.ends
+        for rows in self._long:
+            order[rows] = rows.start + np.argsort(-self._rows.values[rows])
 
-    def share(self, function: Callable[..., None], *arguments: object) -> None:
+    def _share(self, function: Callable[..., None], *arguments: object) -> None:
         """Call a compiled function for ranges of queries, shared among threads."""
-        offsets, n_queries = self.offsets, len(self.value)
-        if self.n_threads <= 1:
+        offsets, n_queries = self._offsets, len(self._value)
+        if self._n_threads <= 1:
             function(offsets, 0, n_queries, *arguments)
             return
 
         def work(block: slice, stopped: Stop) -> None:
             function(offsets, block.start, block.stop, *arguments)
 
-        share(n_queries, self.n_threads, work)
+        share(n_queries, self._n_threads, work)

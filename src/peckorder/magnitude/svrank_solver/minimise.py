@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from peckorder._core.typing import Floats
-from peckorder.magnitude.compiled.simplex import best_mixture
+from peckorder.magnitude.compiled.svrank import best_mixture
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.svrank_solver.loss import Risk
 from peckorder.magnitude.svrank_solver.space import Space, dot, inner, square_norm

@@ -1,24 +1,19 @@
 """The space of the w of SVRank: features, or kernels of rows."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import sparse
 
 from peckorder._core.typing import Floats
-from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
-from peckorder.magnitude.mprank_solver.primal import times, times_transposed
-from peckorder.magnitude.mprank_solver.query_weights import refuse_indefinite
+from peckorder.magnitude.mprank_solver.kernel_matrix import (
+    NEGATIVE,
+    STORED_ROWS,
+    Gram,
+    refuse_indefinite,
+)
+from peckorder.magnitude.mprank_solver.rows import times, times_transposed
 from peckorder.similarity.kernel_function import Matrix
-
-# Rows up to which kernels are stored instead of recomputed.
-_STORED_ROWS = 6_000
-# Squares of norms so far below zero, beside the largest, are not due to rounding.
-_NEGATIVE = 1e-7
-# Entries of the blocks in which sparse rows of single precision are processed.
-_ENTRIES = 1 << 18
 
 
 class Space(Protocol):
@@ -65,52 +60,24 @@ class Features:
 
     def of_slope(self, slope: Floats) -> Floats:
         """Return ``X' slope``. Slopes sum to zero in a query: no need to centre."""
-        if not self._is_narrow:
-            return times_transposed(self.X, slope)[np.newaxis]
-        total = self.zero()
-        for block, rows in self._blocks():
-            total[0] += rows.T @ slope[block]
-        return total
+        return times_transposed(self.X, slope)[np.newaxis]
 
     def scores(self, w: Floats) -> Floats:
         """Return ``X w``."""
-        if not self._is_narrow:
-            return times(self.X, w[0])
-        out = np.empty(self.X.shape[0])
-        for block, rows in self._blocks():
-            out[block] = rows @ w[0]
-        return out
-
-    @property
-    def _is_narrow(self) -> bool:
-        """Whether a product would make a wide copy of sparse rows."""
-        return bool(sparse.issparse(self.X) and self.X.dtype != np.float64)
-
-    def _blocks(self) -> Iterator[tuple[slice, Matrix]]:
-        """Yield blocks of sparse rows, in double precision."""
-        X, (n, d) = self.X, self.X.shape
-        size = max(1, _ENTRIES * n // max(1, X.nnz))
-        for first in range(0, n, size):
-            last = min(first + size, n)
-            stored = slice(X.indptr[first], X.indptr[last])
-            pointers = X.indptr[first : last + 1] - X.indptr[first]
-            parts = X.data[stored].astype(np.float64), X.indices[stored], pointers
-            yield (slice(first, last), sparse.csr_array(parts, shape=(last - first, d)))
+        return times(self.X, w[0])
 
 
-@dataclass(eq=False)
 class Kernels:
     """Elements are (2, n): coefficients of rows, and their scores."""
 
-    gram: Gram
-    K: Floats | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        is_stored = len(self.gram) <= _STORED_ROWS
-        if not is_stored:
-            self.gram.check()
-        self.K = self.gram.dense_matrix()[0] if is_stored else None
-        diagonal = self.gram.diagonal() if self.K is None else self.K.diagonal()
+    def __init__(self, gram: Gram) -> None:
+        self.gram = gram
+        self.K: Floats | None = None
+        if len(gram) <= STORED_ROWS:
+            self.K = gram.dense_matrix()[0]
+        else:
+            gram.check()
+        diagonal = gram.diagonal() if self.K is None else self.K.diagonal()
         self._largest = float(np.abs(diagonal).max(initial=0.0))
 
     def zero(self) -> Floats:
@@ -121,7 +88,7 @@ class Kernels:
         """Return the slope itself, and kernels times it."""
         image = self.gram.product(slope) if self.K is None else self.K @ slope
         square, length = dot(slope, image), dot(slope, slope)
-        if -np.inf < square < -_NEGATIVE * self._largest * length:
+        if -np.inf < square < -NEGATIVE * self._largest * length:
             refuse_indefinite(square / length)
         return np.stack([slope, image])
 

@@ -25,7 +25,9 @@ from peckorder.ordinal.compiled.linear import (
     add_votes,
     finish_votes,
     level_of,
+    level_of_sum,
     move_as,
+    record_update,
     threshold_move,
 )
 
@@ -178,23 +180,6 @@ def prank(
             # Rows that only the older average used are gone with it.
             n_kept = count_kept(coef, first, here, averaged)
     return -1
-
-
-@inlined
-def record_update(updates: UpdateLog, position: int, t: int, step: float, score: float) -> None:
-    """Write an update to the log."""
-    updates.round[position] = t
-    updates.step[position] = step
-    updates.score[position] = score
-
-
-@inlined
-def level_of_sum(total: float, time: float, thresholds: Floats, lag: Floats) -> int:
-    """Return the level of a sum of scores among the sums of thresholds."""
-    level = 0
-    for r in range(thresholds.shape[0]):
-        level += total >= time * thresholds[r] - lag[r]
-    return level
 
 
 @inlined

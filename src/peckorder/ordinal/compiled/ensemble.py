@@ -45,7 +45,7 @@ class Scratch(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What members did with n rows; arrays that are not needed are empty.
+    """What members did with n rows; arrays other than steps are empty if not needed.
 
     steps (n,) and moves (n, k-1) receive by how much the weights and thresholds of all
     members together were moved, votes and right_votes (n, k) how the members vote on
@@ -56,6 +56,17 @@ class Outcome(NamedTuple):
     moves: Floats
     votes: Ints
     right_votes: Ints
+
+    @classmethod
+    def allocate(cls, n_rows: int, n_levels: int, *, moves: bool, votes: bool) -> Self:
+        """Return arrays of zeros; those not needed have no rows."""
+        shape = n_rows if votes else 0, n_levels
+        return cls(
+            np.zeros(n_rows),
+            np.zeros((n_rows if moves else 0, n_levels - 1)),
+            np.zeros(shape, np.int64),
+            np.zeros(shape, np.int64),
+        )
 
     def sub_block(self, first: int, size: int) -> Self:
         """Return the arrays of `size` rows from position `first` on."""
@@ -291,8 +302,7 @@ def learn(
             add_moves(scores[c], truth, thresholds[j], moves, t)
             step, off = move_thresholds(scores[c], truth, thresholds[j])
             loss += off
-            if steps.shape[0]:
-                steps[t] += step
+            steps[t] += step
             row_add(block.added, i, step * scale, weights[j])
             if intercept:
                 weights[j, weights.shape[1] - 1] += step * scale

@@ -173,6 +173,23 @@ def level_of(score: float, thresholds: Floats) -> int:
 
 
 @inlined
+def level_of_sum(total: float, time: float, thresholds: Floats, lag: Floats) -> int:
+    """Return the level of a sum of scores among the sums of thresholds."""
+    level = 0
+    for r in range(thresholds.shape[0]):
+        level += total >= time * thresholds[r] - lag[r]
+    return level
+
+
+@inlined
+def record_update(updates: UpdateLog, position: int, t: int, step: float, score: float) -> None:
+    """Write an update to the log."""
+    updates.round[position] = t
+    updates.step[position] = step
+    updates.score[position] = score
+
+
+@inlined
 def threshold_move(score: float, threshold: float, is_above: bool) -> float:
     """Return how far down a misplaced row of that score moves a threshold."""
     side = 1.0 if is_above else -1.0
@@ -202,7 +219,6 @@ def prank(
     """
     rows, intercept = block.rows, transform.intercept
     weights, thresholds, lag, threshold_lag, rounds, averaged = state
-    n_thresholds = thresholds.shape[0]
     ahead = rows_ahead(rows)
     for t in range(block.level.shape[0]):
         i = next_row(rows, block.start, block.order, t, ahead)
@@ -217,18 +233,12 @@ def prank(
             block.predicted[t] = guess
             if averaged and now > 0:
                 lagging = row_score(rows, i, lag, intercept, scale)
-                mean = now * score - lagging
-                block.predicted[t] = 0
-                for r in range(n_thresholds):
-                    threshold = now * thresholds[r] - threshold_lag[r]
-                    block.predicted[t] += mean >= threshold
+                total = now * score - lagging
+                block.predicted[t] = level_of_sum(total, now, thresholds, threshold_lag)
         if guess == truth:
             continue
-        if updates.round.shape[0]:
-            updates.round[tally[0]] = t
-            updates.score[tally[0]] = score
         step = 0.0
-        for r in range(n_thresholds):
+        for r in range(thresholds.shape[0]):
             move = threshold_move(score, thresholds[r], truth > r)
             thresholds[r] -= move
             threshold_lag[r] -= move * now
@@ -242,7 +252,7 @@ def prank(
             if intercept:
                 lag[lag.shape[0] - 1] += step * now
         if updates.round.shape[0]:
-            updates.step[tally[0]] = step
+            record_update(updates, tally[0], t, step, score)
         tally[0] += 1
         tally[1] += abs(guess - truth)
     return -1

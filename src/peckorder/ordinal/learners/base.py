@@ -1,8 +1,11 @@
-"""What all on-line learners share: how rows are learnt, block by block."""
+"""What all on-line learners share: how rows are learnt, and how learners are stored."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sized
+from copy import copy
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from operator import attrgetter
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
 
@@ -11,10 +14,13 @@ from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import linear
 from peckorder.ordinal.compiled.linear import RowBlock
-from peckorder.similarity import kernel_function
+from peckorder.storage.fields import Field, FieldType, Table, whole
+from peckorder.storage.format import Node
 
 # Rows between two checks for Ctrl-C; also the size of all scratch memory.
 BLOCK = 1 << 16
+# Beyond, float64 does not tell rounds and rows apart.
+MOST_ROUNDS: Final = 2**53
 P = TypeVar("P", bound=Sized)
 
 
@@ -25,6 +31,10 @@ class Tally:
     rounds: int = 0
     mistakes: int = 0
     loss: int = 0
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        return type(self)(self.rounds, self.mistakes, self.loss)
 
     def add(self, rounds: int, counts: Ints) -> None:
         """Count another block, whose mistakes and loss lead `counts`."""
@@ -38,34 +48,32 @@ class Tally:
         )
 
 
-class Learner(Protocol):
-    """The state of an on-line learner."""
+class Learner(ABC):
+    """The state of an on-line learner, which changes in place as its arrays do."""
 
-    @property
-    def transform(self) -> RowTransform:
-        """How rows are transformed."""
-        ...
+    stored_fields: ClassVar[Table]
+    transform: RowTransform
+    tally: Tally
 
-    @property
-    def tally(self) -> Tally:
-        """Rounds, mistakes and loss so far."""
-        ...
+    @abstractmethod
+    def learn_block(self, block: RowBlock) -> int:
+        """Learn a block; return the position of an unusable row, or -1."""
+
+    @abstractmethod
+    def levels(self, rows: Rows) -> Ints:
+        """Return the predicted level of every row."""
+
+    def is_finite(self) -> bool:
+        """Whether nothing has overflowed so far: integers never do."""
+        return True
 
     def copy(self) -> Self:
         """Return an independent copy."""
-        ...
-
-    def learn_block(self, block: RowBlock) -> int:
-        """Learn a block; return the position of an unusable row, or -1."""
-        ...
-
-    def is_finite(self) -> bool:
-        """Whether nothing has overflowed so far."""
-        ...
-
-    def levels(self, rows: Rows) -> Ints:
-        """Return the predicted level of every row."""
-        ...
+        # Not by `copy.copy`, which takes longer than learning a row.
+        copied, changes = type(self).__new__(type(self)), np.ndarray | Tally | Learner
+        for name, value in vars(self).items():
+            vars(copied)[name] = value.copy() if isinstance(value, changes) else value
+        return copied
 
 
 def learn(
@@ -103,21 +111,6 @@ def learn(
         raise UnusableRow(None)
 
 
-def learn_in_blocks(
-    block: RowBlock, n_support: Callable[[], int], learn: Callable[[RowBlock], int]
-) -> int:
-    """Learn smaller blocks; return the position of an unusable row, or -1."""
-    first = 0
-    while first < block.n_rows:
-        size = kernel_function.block_size(n_support())
-        sub_block = block.sub_block(first, size)
-        unusable = learn(sub_block)
-        if unusable >= 0:
-            return first + unusable
-        first += sub_block.n_rows
-    return -1
-
-
 def scores(rows: Rows, transform: RowTransform, weights: Floats) -> Floats:
     """Return the score of every row; raise UnusableRow at one that is not finite."""
     score = np.empty(count_rows(rows))
@@ -147,3 +140,51 @@ def appended(record: tuple[P, ...], new: P, join: Callable[[tuple[P, P]], P]) ->
     while record and len(record[-1]) <= len(new):
         new, record = join((record[-1], new)), record[:-1]
     return (*record, new)
+
+
+def _read_rounds(node: Node, name: str) -> int:
+    node.sizes["rounds"] = node.whole(name, 1, MOST_ROUNDS)
+    return node.sizes["rounds"]
+
+
+TALLY: Final = (
+    Field("rounds", FieldType(_read_rounds), attrgetter("tally.rounds")),
+    Field("mistakes", whole(), attrgetter("tally.mistakes")),
+    Field("loss", whole(), attrgetter("tally.loss")),
+)
+
+
+def steps_type(width: int) -> FieldType:
+    """Return the type of lists of steps: the number of a row first, the round last."""
+
+    def read(node: Node, name: str) -> tuple[Floats, ...]:
+        record = node.floats(name, None, width)
+        for column, below in ((0, MOST_ROUNDS), (-1, node.sizes["rounds"])):
+            values = record[:, column]
+            is_sound = (values >= 0) & (values < below) & (values == np.floor(values))
+            if not is_sound.all():
+                raise node.refuse(name, "of numbers of rows and rounds")
+        return (record,) if len(record) else ()
+
+    return FieldType(read, lambda parts: np.concatenate([np.empty((0, width)), *parts]))
+
+
+def write_learner(learner: Learner) -> dict[str, Any]:
+    """Return what is written of a learner."""
+    return learner.stored_fields.write(learner)
+
+
+def read_learner(blank: Any, node: Node) -> Any:
+    """Return a learner like `blank`, a new one, with the values of the node."""
+    node.owner, learner = blank, copy(blank)
+    for name in ("weights", "thresholds"):
+        shape = np.shape(getattr(blank, name, 0))
+        if shape:
+            node.sizes |= {name: shape[-1]} | ({"rules": shape[0]} if shape[1:] else {})
+    values = blank.stored_fields.read(node)
+    if "rounds" in values:
+        values["tally"] = Tally(*(values.pop(field.name) for field in TALLY))
+    vars(learner).update(values)
+    if not learner.is_finite():
+        raise node.refuse("weights", "small enough for finite sums")
+    return learner

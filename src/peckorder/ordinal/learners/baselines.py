@@ -1,7 +1,7 @@
 """The baselines of the PRank paper: the Widrow-Hoff rule and the perceptron."""
 
-from dataclasses import dataclass, field, replace
-from typing import Self
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,20 +9,17 @@ from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder.ordinal.compiled import linear
 from peckorder.ordinal.compiled.linear import RowBlock
-from peckorder.ordinal.learners.base import Tally, nearest_level, scores
+from peckorder.ordinal.learners.base import TALLY, Learner, Tally, nearest_level, scores
+from peckorder.storage.fields import Field, Table, floats
 
 
 @dataclass(kw_only=True)
-class _WeightsLearner:
+class _WeightsLearner(Learner):
     """A learner that is its weights."""
 
     transform: RowTransform
     weights: Floats
     tally: Tally = field(default_factory=Tally)
-
-    def copy(self) -> Self:
-        """Return an independent copy."""
-        return replace(self, weights=self.weights.copy(), tally=replace(self.tally))
 
     def is_finite(self) -> bool:
         """Whether nothing has overflowed so far."""
@@ -32,6 +29,8 @@ class _WeightsLearner:
 @dataclass(kw_only=True)
 class WidrowHoffLearner(_WeightsLearner):
     """A linear score that is pulled towards the rank of every row."""
+
+    stored_fields: ClassVar = Table(*TALLY, Field("weights", floats("weights")))
 
     eta: float
     normalized: bool
@@ -58,6 +57,8 @@ class WidrowHoffLearner(_WeightsLearner):
 @dataclass(kw_only=True)
 class PerceptronLearner(_WeightsLearner):
     """One weight vector per level; the level with the largest score wins."""
+
+    stored_fields: ClassVar = Table(*TALLY, Field("weights", floats("rules", "weights")))
 
     def learn_block(self, block: RowBlock) -> int:
         """Learn a block; return the position of an unusable row, or -1."""

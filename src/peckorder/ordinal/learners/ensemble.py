@@ -2,113 +2,78 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from peckorder._core.row_transform import RowTransform, UnusableRow
-from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, apart, share
-from peckorder._core.typing import Floats, Ints, Rows
+from peckorder._core.threads import Stop, apart, share
+from peckorder._core.typing import Floats, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import ensemble
 from peckorder.ordinal.compiled.ensemble import Members, Outcome, Scratch
 from peckorder.ordinal.compiled.linear import RowBlock
 from peckorder.ordinal.learners.base import scores
-from peckorder.ordinal.learners.ensemble_base import NO_BALLOTS, AggregateLearner, Ballots
+from peckorder.ordinal.learners.ensemble_base import (
+    MEMBERS,
+    AggregateLearner,
+    Ballots,
+    BlockResult,
+    check_members,
+)
 from peckorder.ordinal.learners.prank import LinearRule
+from peckorder.storage.fields import Field, Table, floats
 
 # Masks drawn at a time: they stay in the processor's cache until they are used.
 _MASKS = 1 << 17
 # Votes, moves of thresholds, or copied weights, in memory at a time.
 _CELLS = 1 << 20
 
-_NO_STEPS, _NO_MOVES = np.empty(0), np.empty((0, 0))
-
-
-class _Wanted(NamedTuple):
-    """Which parts of the outcome are needed."""
-
-    steps: bool
-    moves: bool
-    votes: bool
-
-    def allocate(self, n_rows: int, n_levels: int) -> Outcome:
-        """Return arrays for an outcome, all zeros; those not needed are empty."""
-        ballots = Ballots.none(n_rows, n_levels) if self.votes else NO_BALLOTS
-        return Outcome(
-            np.zeros(n_rows) if self.steps else _NO_STEPS,
-            np.zeros((n_rows, n_levels - 1)) if self.moves else _NO_MOVES,
-            *ballots,
-        )
-
-
-class _BlockResult(NamedTuple):
-    """What a range of members did with a block."""
-
-    unusable: int
-    tally: Ints
-    outcome: Outcome
-
 
 @dataclass(kw_only=True)
 class EnsembleLearner(AggregateLearner):
     """Members with weights (N, d), the constant feature's last."""
 
+    stored_fields: ClassVar = Table(
+        *MEMBERS, Field("weights", floats("rules", "weights")), complete=check_members
+    )
+
     transform: RowTransform
     weights: Floats
 
-    def copy(self) -> Self:
-        """Return an independent copy."""
-        copied = super().copy()
-        copied.weights = self.weights.copy()
-        return copied
-
     def learn_block(self, block: RowBlock) -> int:
         """Learn a block; return the position of an unusable row, or -1."""
-        return self._learn(block, with_steps=False)[0]
+        return self.learn_block_with_steps(block)[0]
 
     def learn_block_with_steps(self, block: RowBlock) -> tuple[int, Floats]:
         """Learn a block; return as well the step per row, summed over members."""
-        return self._learn(block, with_steps=True)
-
-    def _learn(self, block: RowBlock, *, with_steps: bool) -> tuple[int, Floats]:
-        steps = np.zeros(block.n_rows if with_steps else 0)
-        size = block.n_rows
+        steps, size = np.zeros(block.n_rows), block.n_rows
         if block.predicted.size:
             size = max(1, _CELLS // self.n_levels)
         for first in range(0, block.n_rows, size):
-            result = self._learn_part(block.sub_block(first, size), with_steps)
-            if result.unusable >= 0:
-                return first + result.unusable, steps
-            if with_steps:
-                steps[first : first + size] = result.outcome.steps
+            unusable, outcome = self._learn(block.sub_block(first, size))
+            if unusable >= 0:
+                return first + unusable, steps
+            steps[first : first + size] = outcome.steps
         return -1, steps
 
-    def _learn_part(self, block: RowBlock, with_steps: bool) -> _BlockResult:
-        predicts = block.predicted.size > 0
-        by_total = predicts and self.aggregate == "bayes_point" and not self.are_alike
+    def _learn(self, block: RowBlock) -> tuple[int, Outcome]:
+        by_total = self.predicts_by_total(block)
         before = self.total() if by_total else None
-        wanted = _Wanted(with_steps or by_total, by_total, predicts and not by_total)
-        work = partial(self._learn_members, block, wanted)
-        result = _joined(share(len(self), self._threads(block.n_rows), work))
-        self.tally.add(block.n_rows, result.tally)
-        self.clock += block.n_rows
-        if result.unusable >= 0:
-            return result
-        if wanted.votes:
-            ballots = Ballots(result.outcome.votes, result.outcome.right_votes)
-            block.predicted[:] = self.decide(ballots)
-        if before is not None:
-            unusable = ensemble.predict_by_total(block, self.transform, *before, result.outcome)
-            result = result._replace(unusable=unusable)
-        return result
+        work = partial(self._learn_members, block, by_total)
+        result = self.learn_by_members(block, block.n_rows * self.weights.size, work)
+        if before is None or result.unusable >= 0:
+            return result.unusable, result.outcome
+        unusable = ensemble.predict_by_total(block, self.transform, *before, result.outcome)
+        return unusable, result.outcome
 
     def _learn_members(
-        self, block: RowBlock, wanted: _Wanted, members: slice, give_up: Stop
-    ) -> _BlockResult:
+        self, block: RowBlock, by_total: bool, members: slice, give_up: Stop
+    ) -> BlockResult:
         """Let a range of members learn a block."""
         n_members = members.stop - members.start
-        outcome = wanted.allocate(block.n_rows, self.n_levels)
+        by_votes = block.predicted.size > 0 and not by_total
+        outcome = Outcome.allocate(block.n_rows, self.n_levels, moves=by_total, votes=by_votes)
         counts = np.zeros(2, dtype=np.int64)
         shared = Members(self.weights[members], self.thresholds[members], self.right[members])
         is_alone = n_members == len(self) or shared.weights.size > _CELLS
@@ -127,17 +92,13 @@ class EnsembleLearner(AggregateLearner):
                 counts,
             )
             if unusable >= 0:
-                return _BlockResult(first + unusable, counts, outcome)
+                return BlockResult(first + unusable, counts, outcome)
             if give_up():
                 break
         if not is_alone:
             for array, learnt in zip(shared, state, strict=True):
                 array[:] = learnt
-        return _BlockResult(-1, counts, outcome)
-
-    def _threads(self, n_rows: int) -> int:
-        work = n_rows * self.weights.size
-        return min(self.n_threads, 1 + work // MIN_ITEMS_PER_THREAD["products"])
+        return BlockResult(-1, counts, outcome)
 
     def is_finite(self) -> bool:
         """Whether nothing has overflowed so far."""
@@ -164,8 +125,8 @@ class EnsembleLearner(AggregateLearner):
         """Let the members vote on every row."""
         n_rows = count_rows(rows)
         ballots = Ballots.none(n_rows, self.n_levels)
-        work = partial(self._vote, rows, ballots)
-        for unusable in share(n_rows, self._threads(n_rows), work):
+        n_threads = self.n_threads_for(n_rows * self.weights.size)
+        for unusable in share(n_rows, n_threads, partial(self._vote, rows, ballots)):
             if unusable >= 0:
                 raise UnusableRow(unusable)
         return ballots
@@ -187,13 +148,3 @@ class EnsembleLearner(AggregateLearner):
     def merge(self, other: Self) -> Self:
         """Return a learner with the members of both."""
         return self.merged(other, weights=np.concatenate([self.weights, other.weights]))
-
-
-def _joined(results: list[_BlockResult]) -> _BlockResult:
-    """Sum what ranges of members did; sums of integers, so exact."""
-    outcomes = zip(*(result.outcome for result in results), strict=True)
-    return _BlockResult(
-        min((r.unusable for r in results if r.unusable >= 0), default=-1),
-        np.sum([result.tally for result in results], axis=0),
-        Outcome(*(np.sum(arrays, axis=0) for arrays in outcomes)),
-    )

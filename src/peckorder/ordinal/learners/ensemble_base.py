@@ -1,18 +1,23 @@
 """What all ensembles of PRanks share: masks, and how members are combined."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
 from peckorder._core.row_transform import map_blocks
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, share
 from peckorder._core.typing import Array, Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import ensemble
-from peckorder.ordinal.learners.base import Tally, nearest_level
+from peckorder.ordinal.compiled.ensemble import Outcome
+from peckorder.ordinal.compiled.linear import RowBlock
+from peckorder.ordinal.learners.base import MOST_ROUNDS, TALLY, Learner, Tally, nearest_level
 from peckorder.similarity.kernel_function import slice_rows
+from peckorder.storage.fields import Field, array, floats, ints, whole
+from peckorder.storage.format import Node
 
 # Votes in memory at a time.
 _CELLS = 1 << 20
@@ -34,11 +39,36 @@ class Ballots(NamedTuple):
         return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
 
 
-NO_BALLOTS = Ballots.none(0, 0)
+class BlockResult(NamedTuple):
+    """What a range of members did with a block.
+
+    Of members with a kernel, `state` has their coefficients, and their scores before
+    each row.
+    """
+
+    unusable: int
+    tally: Ints
+    outcome: Outcome
+    state: tuple[Floats, ...] = ()
+
+
+MEMBERS: Final = (
+    *TALLY,
+    Field("key", array("u8", "rules")),
+    Field("thresholds", floats("rules", "thresholds", ascending=True)),
+    Field("right", ints("rules", below="rounds+1")),
+    Field("clock", whole(0, MOST_ROUNDS)),
+)
+
+
+def check_members(node: Node) -> None:
+    """Refuse so many rounds that votes could not be counted."""
+    if node.sizes["rules"] * node.values["rounds"] > MOST_ROUNDS:
+        raise node.refuse("rounds", "few enough for votes to be counted")
 
 
 @dataclass(kw_only=True)
-class AggregateLearner(ABC):
+class AggregateLearner(Learner):
     """N copies of PRank, each offered a row if its mask of that round is one.
 
     The mask of a member depends on its key and the round, `clock`, alone. thresholds
@@ -65,15 +95,6 @@ class AggregateLearner(ABC):
     def __len__(self) -> int:
         return len(self.key)
 
-    def copy(self) -> Self:
-        """Return an independent copy."""
-        return replace(
-            self,
-            thresholds=self.thresholds.copy(),
-            right=self.right.copy(),
-            tally=replace(self.tally),
-        )
-
     @property
     def members(self) -> Self:
         """The learner that holds the members."""
@@ -87,6 +108,34 @@ class AggregateLearner(ABC):
     def n_levels(self) -> int:
         """The number of levels."""
         return 1 + int(self.thresholds.shape[1])
+
+    def predicts_by_total(self, block: RowBlock) -> bool:
+        """Whether rows are predicted, and by the sum of the members."""
+        is_mean = self.aggregate == "bayes_point" and not self.are_alike
+        return block.predicted.size > 0 and is_mean
+
+    def learn_by_members(
+        self, block: RowBlock, n_products: int, work: Callable[[slice, Stop], BlockResult]
+    ) -> BlockResult:
+        """Let ranges of members learn a block; return what they did together.
+
+        Predicts the rows if the members have voted. Sums of integers are exact.
+        """
+        results = share(len(self), self.n_threads_for(n_products), work)
+        outcomes = zip(*(result.outcome for result in results), strict=True)
+        outcome = Outcome(*(np.sum(arrays, axis=0) for arrays in outcomes))
+        tally = np.sum([result.tally for result in results], axis=0)
+        unusable = min((r.unusable for r in results if r.unusable >= 0), default=-1)
+        self.tally.add(block.n_rows, tally)
+        self.clock += block.n_rows
+        if unusable < 0 and outcome.votes.size:
+            block.predicted[:] = self.decide(Ballots(outcome.votes, outcome.right_votes))
+        states = zip(*(result.state for result in results), strict=True)
+        return BlockResult(unusable, tally, outcome, tuple(map(np.hstack, states)))
+
+    def n_threads_for(self, n_products: int) -> int:
+        """Return how many threads repay so many products."""
+        return min(self.n_threads, 1 + n_products // MIN_ITEMS_PER_THREAD["products"])
 
     def masks(self, members: slice, first: int, n_rounds: int) -> Ints:
         """Draw the masks of a range of members, from `first` rounds after now."""

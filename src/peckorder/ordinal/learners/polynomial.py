@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -20,11 +20,20 @@ from peckorder._core.row_transform import NONE, RowTransform, UnusableRow, map_b
 from peckorder._core.typing import Array, Floats, Ints, Rows
 from peckorder._core.validation import as_rows, count_rows
 from peckorder.ordinal.compiled.linear import RowBlock
-from peckorder.ordinal.learners.base import Tally, appended
+from peckorder.ordinal.learners.base import (
+    Learner,
+    Tally,
+    appended,
+    read_learner,
+    steps_type,
+    write_learner,
+)
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.similarity import compiled
 from peckorder.similarity.kernel_function import KernelFunction
+from peckorder.storage.fields import Field, FieldType, Table
+from peckorder.storage.format import Node
 
 # Monomials up to this many are used in place of the kernel.
 FEW = 1024
@@ -87,25 +96,35 @@ def _weight(kernel: KernelFunction, features: tuple[int, ...]) -> float:
         return float(ways * powers[0] * powers[1])
 
 
+def _read_linear(node: Node, name: str) -> "PRankLearner | EnsembleLearner":
+    linear = node.owner.linear
+    learner: PRankLearner | EnsembleLearner = read_learner(linear, node.child(name, inherit=True))
+    return learner
+
+
 @dataclass
-class PolynomialLearner:
+class PolynomialLearner(Learner):
     """A linear learner of monomials that remembers which rows it added, how often.
 
     The record has a line for each step: number of the row, step, round. It alone grows
     with the rows, and only `expansion` uses it.
     """
 
+    stored_fields: ClassVar = Table(
+        Field("linear", FieldType(_read_linear, write_learner)), Field("record", steps_type(3))
+    )
+
     monomials: Monomials
     linear: PRankLearner | EnsembleLearner
     record: tuple[Floats, ...] = field(default=())
 
     @property
-    def transform(self) -> RowTransform:
+    def transform(self) -> RowTransform:  # type: ignore[override]
         """How rows are transformed before their monomials are taken."""
         return self.monomials.kernel.transform
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> Tally:  # type: ignore[override]
         """Rounds, mistakes and loss so far."""
         return self.linear.tally
 
@@ -118,10 +137,6 @@ class PolynomialLearner:
     def with_threads(self, n_threads: int) -> Self:
         """Return the same ensemble with another number of threads."""
         return replace(self, linear=self.members.with_threads(n_threads))
-
-    def copy(self) -> Self:
-        """Return an independent copy."""
-        return replace(self, linear=self.linear.copy())
 
     def learn_block(self, block: RowBlock) -> int:
         """Learn a block; return the position of an unusable row, or -1."""
@@ -145,8 +160,7 @@ class PolynomialLearner:
             if position.size:
                 # In one array: float64 holds all integers that can occur.
                 number = sub_block.numbers[position]
-                columns = [number, steps[position], before + position]
-                new = np.column_stack(columns)
+                new = np.column_stack([number, steps[position], before + position])
                 self.record = appended(self.record, new, np.concatenate)
         return -1
 

@@ -1,7 +1,7 @@
 """PRank: the last rule, and the average of all rules."""
 
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -9,7 +9,8 @@ from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder.ordinal.compiled import linear
 from peckorder.ordinal.compiled.linear import PRankState, RowBlock, UpdateLog
-from peckorder.ordinal.learners.base import Tally, scores
+from peckorder.ordinal.learners.base import TALLY, Learner, Tally, scores
+from peckorder.storage.fields import Field, Table, floats
 
 _NO_LOG = UpdateLog.allocate(0)
 
@@ -22,7 +23,7 @@ class LinearRule(NamedTuple):
 
 
 @dataclass
-class PRankLearner:
+class PRankLearner(Learner):
     """A linear score and ordered integer thresholds, and the sums of both.
 
     The sums are kept lazily: after T rounds the sum of the weights after each round
@@ -30,32 +31,26 @@ class PRankLearner:
     with a mistake touches only the features of its row.
     """
 
+    stored_fields: ClassVar = Table(
+        *TALLY,
+        Field("weights", floats("weights")),
+        Field("thresholds", floats("thresholds", ascending=True)),
+        Field("lag", floats("weights")),
+        Field("threshold_lag", floats("thresholds")),
+    )
+
     transform: RowTransform
     averaged: bool
     weights: Floats
     thresholds: Floats
-    lag: Floats
-    threshold_lag: Floats
+    lag: Floats = field(init=False)
+    threshold_lag: Floats = field(init=False)
     tally: Tally = field(default_factory=Tally)
 
-    @classmethod
-    def start(
-        cls, transform: RowTransform, averaged: bool, weights: Floats, thresholds: Floats
-    ) -> Self:
-        """Start from the given rule."""
-        lag, threshold_lag = np.zeros_like(weights), np.zeros_like(thresholds)
-        return cls(transform, averaged, weights, thresholds, lag, threshold_lag)
-
-    def copy(self) -> Self:
-        """Return an independent copy."""
-        return replace(
-            self,
-            weights=self.weights.copy(),
-            thresholds=self.thresholds.copy(),
-            lag=self.lag.copy(),
-            threshold_lag=self.threshold_lag.copy(),
-            tally=replace(self.tally),
-        )
+    def __post_init__(self) -> None:
+        """Start the sums."""
+        self.lag = np.zeros_like(self.weights)
+        self.threshold_lag = np.zeros_like(self.thresholds)
 
     def learn_block(self, block: RowBlock) -> int:
         """Learn a block; return the position of an unusable row, or -1."""

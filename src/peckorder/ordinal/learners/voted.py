@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from peckorder.ordinal.compiled.linear import RowBlock, UpdateLog, VotedRows, Vo
 from peckorder.ordinal.learners.base import appended, nearest_level
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.similarity.kernel_function import Matrix, select_rows, stack
+from peckorder.storage.fields import OMITTED, Field, Table, floats, ints, matrix, nested
+from peckorder.storage.format import Node
 
 # Rows judged between two checks for Ctrl-C; each costs a pass over all updates.
 _BLOCK = 1024
@@ -40,22 +42,44 @@ class Updates(SavedPlainly):
         return len(self.round)
 
 
+_UPDATES = Table(
+    Field("support", matrix("support", "features")),
+    Field("row", ints("updates", below="support")),
+    Field("step", floats("updates")),
+    Field("score", floats("updates")),
+    Field("truth", ints("updates", below="thresholds+1")),
+    Field("round", ints("updates", below="rounds", rising=True)),
+)
+
+
+def _all_updates(learner: "VotedLearner") -> Any:
+    return joined(learner.record) if learner.record else OMITTED
+
+
+def _complete(node: Node) -> None:
+    updates = node.values.pop("updates", None)
+    node.values["record"] = () if updates is None else (updates,)
+
+
 @dataclass
 class VotedLearner(PRankLearner):
     """PRank with a record of its updates; the rules vote by how long they stood."""
 
-    first: tuple[Floats, Floats] = field(init=False)
+    stored_fields: ClassVar = PRankLearner.stored_fields.extended(
+        Field("first_weights", floats("weights")),
+        Field("first_thresholds", floats("thresholds", ascending=True)),
+        Field("updates", nested(_UPDATES, Updates), _all_updates, optional=True),
+        complete=_complete,
+    )
+
+    first_weights: Floats = field(init=False)
+    first_thresholds: Floats = field(init=False)
     record: tuple[Updates, ...] = ()
 
     def __post_init__(self) -> None:
         """Remember the rule that precedes every update."""
-        self.first = self.weights.copy(), self.thresholds.copy()
-
-    def copy(self) -> Self:
-        """Return an independent copy."""
-        copied = super().copy()
-        copied.first = self.first
-        return copied
+        super().__post_init__()
+        self.first_weights, self.first_thresholds = self.weights.copy(), self.thresholds.copy()
 
     def learn_block(self, block: RowBlock) -> int:
         """Learn a block; return the position of an unusable row, or -1."""
@@ -64,15 +88,16 @@ class VotedLearner(PRankLearner):
         unusable, n_updates = self._learn(block._replace(predicted=NONE), log)
         if unusable >= 0:
             return unusable
-        position = log.round[:n_updates]
+        log = log.first(n_updates)
+        position = log.round
         used = block.order[position] if block.order.size else block.start + position
         kept, row = np.unique(used, return_inverse=True)
         if n_updates:
             new = Updates(
                 select_rows(block.rows, kept, self._n_features),
                 row.astype(np.int64),
-                log.step[:n_updates].copy(),
-                log.score[:n_updates].copy(),
+                log.step.copy(),
+                log.score.copy(),
                 block.level[position],
                 before + position,
             )
@@ -116,7 +141,7 @@ class VotedLearner(PRankLearner):
                 rows,
                 start + first,
                 self.transform,
-                (self.first[0], self.first[1].copy()),
+                (self.first_weights, self.first_thresholds.copy()),
                 support,
                 support_row,
                 VotingRules(step, score, truth, votes[: latest[-1] + 1]),
@@ -149,8 +174,8 @@ def joined(record: tuple[Updates, ...]) -> Updates:
     return Updates(
         stack([updates.support for updates in record]),
         np.concatenate([u.row + o for u, o in zip(record, offsets, strict=True)]),
-        np.concatenate([updates.step for updates in record]),
-        np.concatenate([updates.score for updates in record]),
-        np.concatenate([updates.truth for updates in record]),
-        np.concatenate([updates.round for updates in record]),
+        *(
+            np.concatenate([getattr(updates, name) for updates in record])
+            for name in ("step", "score", "truth", "round")
+        ),
     )

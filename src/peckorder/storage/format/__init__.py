@@ -1,29 +1,13 @@
 """The bytes of model files: arrays, a strict JSON header, and what may be in them."""
 
-from peckorder.storage.format.container import (
-    VERSION,
-    Contents,
-    from_bytes,
-    read_file,
-    to_bytes,
-    write_file,
-)
-from peckorder.storage.format.damaged import Damaged
-from peckorder.storage.format.node import Node
-from peckorder.storage.format.packing import Unstorable, pack
-from peckorder.storage.format.scalars import read_value, unsuited
-
-__all__ = [
-    "VERSION",
-    "Contents",
-    "Damaged",
-    "Node",
-    "Unstorable",
-    "from_bytes",
-    "pack",
-    "read_file",
-    "read_value",
-    "to_bytes",
-    "unsuited",
-    "write_file",
-]
+from peckorder.storage.format.container import VERSION as VERSION
+from peckorder.storage.format.container import Contents as Contents
+from peckorder.storage.format.container import from_bytes as from_bytes
+from peckorder.storage.format.container import read_file as read_file
+from peckorder.storage.format.container import to_bytes as to_bytes
+from peckorder.storage.format.container import write_file as write_file
+from peckorder.storage.format.errors import Damaged as Damaged
+from peckorder.storage.format.errors import Unstorable as Unstorable
+from peckorder.storage.format.node import Node as Node
+from peckorder.storage.format.packing import pack as pack
+from peckorder.storage.format.scalars import read_value as read_value

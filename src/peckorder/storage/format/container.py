@@ -23,7 +23,7 @@ import numpy as np
 from peckorder._core.errors import refusal
 from peckorder._core.text_files import whole_file
 from peckorder._core.typing import Array, PathLike
-from peckorder.storage.format.damaged import Damaged
+from peckorder.storage.format.errors import Damaged
 
 # A byte beyond ASCII and both kinds of line ends: no text, and damaged by what
 # damages text.
@@ -213,25 +213,22 @@ def _checked_parts(contents: Contents) -> Iterator[Any]:
             f"{len(header):,}",
             error=ValueError,
         )
-    return _with_checksum(_parts(header, arrays))
+    return _parts(header, arrays)
 
 
-def _with_checksum(parts: Iterator[Any]) -> Iterator[Any]:
+def _parts(header: bytes, arrays: list[Array]) -> Iterator[Any]:
+    """Yield all bytes of a file, the checksum last."""
     digest = hashlib.sha256()
+    start = MAGIC + pack("<II", VERSION, len(header)) + header
+    parts: list[Any] = [start.ljust(_aligned(len(start)), b"\0")]
+    for array in arrays:
+        if array.size:
+            parts.append(array.ravel(order="K").view(np.uint8))
+        parts.append(b"\0" * (_aligned(array.nbytes) - array.nbytes))
     for part in parts:
         digest.update(part)
         yield part
     yield digest.digest()
-
-
-def _parts(header: bytes, arrays: list[Array]) -> Iterator[Any]:
-    """Yield all bytes of a file but its checksum."""
-    start = MAGIC + pack("<II", VERSION, len(header)) + header
-    yield start.ljust(_aligned(len(start)), b"\0")
-    for array in arrays:
-        if array.size:
-            yield array.ravel(order="K").view(np.uint8)
-        yield b"\0" * (_aligned(array.nbytes) - array.nbytes)
 
 
 # Python needs some thirty times as much for what it reads.

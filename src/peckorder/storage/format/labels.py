@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peckorder._core.typing import Array, Labels
-from peckorder.storage.format.damaged import broken
+from peckorder.storage.format.errors import Unstorable, broken
 from peckorder.storage.format.scalars import UNITS, scalar
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ _NUMBERS = "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"
 _KINDS = (*("numbers", "texts", "bytes", "dates"), *("durations", "objects", "strings", "values"))
 
 
-def parts_of(labels: Labels) -> dict[str, Any]:
-    """Return labels (n,) as plain values and arrays of numbers."""
+def write_labels(labels: Labels) -> dict[str, Any]:
+    """Return labels (n,) as `pack` takes them: plain values and arrays of numbers."""
     kind = labels.dtype.kind
     if kind in "biuf" and labels.dtype.itemsize <= 8:
         return {"kind": "numbers", "numbers": labels}
@@ -32,15 +32,15 @@ def parts_of(labels: Labels) -> dict[str, Any]:
     if kind in "Mm":
         unit_, count = np.datetime_data(labels.dtype)
         if unit_ not in UNITS:
-            raise TypeError("dates without a unit")
+            raise Unstorable("dates without a unit")
         counts = labels.astype(labels.dtype.newbyteorder("=")).view(np.int64)
         name = "dates" if kind == "M" else "durations"
         return {"kind": name, "unit": unit_, "step": count, "counts": counts}
     if kind not in "OT":
-        raise TypeError(f"labels of type {labels.dtype}")
+        raise Unstorable(f"labels of type {labels.dtype}")
     values = labels.tolist()
     if kind == "T" and not all(type(value) is str for value in values):
-        raise TypeError("texts some of which are missing")
+        raise Unstorable("texts some of which are missing")
     if values and all(type(value) is str for value in values):
         written = [value.encode("utf-8", "surrogatepass") for value in values]
         ends = np.cumsum([0, *map(len, written)], dtype=np.int64)
@@ -66,7 +66,7 @@ def read_labels(node: "Node") -> Labels:
     if kind == "values":
         return as_objects(_hashable(node, node.plain_list("values")))
     texts = _texts(node)
-    return as_objects(texts) if kind == "objects" else np.array(texts, dtype=_strings())
+    return as_objects(texts) if kind == "objects" else np.array(texts, np.dtypes.StringDType())
 
 
 def _hashable(node: "Node", values: list[Any]) -> list[Any]:
@@ -102,10 +102,6 @@ def _texts(node: "Node") -> list[str]:
         return [text[first:last].decode("utf-8", "surrogatepass") for first, last in pairwise(ends)]
     except UnicodeDecodeError:
         raise broken(f"{node.path}.text", "UTF-8") from None
-
-
-def _strings() -> Any:
-    return np.dtypes.StringDType()
 
 
 def as_objects(values: list[Any]) -> Array:

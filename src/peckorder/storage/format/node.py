@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from peckorder._core.typing import Array, Floats, Ints, Labels
-from peckorder.storage.format.damaged import Damaged, broken
+from peckorder.storage.format.errors import Damaged, broken
 from peckorder.storage.format.labels import read_labels
 from peckorder.storage.format.scalars import read_value
 
@@ -216,12 +216,10 @@ class Node:
 
     def _known(self, name: str, size: int | str) -> int:
         """Return a size that an earlier field has set."""
-        if not isinstance(size, str):
-            return size
-        first, _, more = size.partition("+")
-        if first not in self.sizes:
+        first = size.partition("+")[0] if isinstance(size, str) else ""
+        if first and first not in self.sizes:
             raise self.refuse(name, f"null without {first}")
-        return self.sizes[first] + int(more or 0)
+        return self._size(size, 0) or 0
 
     def floats(
         self,

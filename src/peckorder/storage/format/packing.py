@@ -6,12 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from peckorder._core.typing import Array
-from peckorder.storage.format.labels import parts_of
-from peckorder.storage.format.scalars import scalar, unsuited
-
-
-class Unstorable(TypeError):
-    """A file cannot hold a value; the text says what was given."""
+from peckorder.storage.format.errors import Unstorable, unsuited
+from peckorder.storage.format.labels import write_labels
+from peckorder.storage.format.scalars import scalar
 
 
 def pack(value: Any, arrays: list[Array]) -> Any:
@@ -29,18 +26,7 @@ def pack(value: Any, arrays: list[Array]) -> Any:
     if sparse.issparse(value):
         parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
         return pack({"shape": list(value.shape)} | parts, arrays)
-    try:
-        return scalar(value)
-    except TypeError as error:
-        raise Unstorable(str(error)) from None
-
-
-def labels(values: Array) -> dict[str, Any]:
-    """Return labels of any kind as `pack` takes them."""
-    try:
-        return parts_of(values)
-    except TypeError as error:
-        raise Unstorable(str(error)) from None
+    return scalar(value)
 
 
 def parameter(value: Any) -> Any:
@@ -51,7 +37,7 @@ def parameter(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         if value.ndim != 1:
             raise Unstorable(f"an array of shape {value.shape}")
-        return {"labels": labels(value)}
+        return {"labels": write_labels(value)}
     if isinstance(value, tuple):
         return {"tuple": [parameter(part) for part in value]}
     if isinstance(value, range):
@@ -61,8 +47,5 @@ def parameter(value: Any) -> Any:
     if isinstance(value, list):
         return [parameter(part) for part in value]
     if isinstance(value, dict):
-        raise Unstorable(unsuited(value))
-    try:
-        return scalar(value)
-    except TypeError as error:
-        raise Unstorable(str(error)) from None
+        raise unsuited(value)
+    return scalar(value)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from peckorder.storage.format.damaged import broken
+from peckorder.storage.format.errors import Unstorable, broken, unsuited
 
 # Longer integers take too long to be written in tens.
 _LARGEST = 1 << 4096
@@ -19,13 +19,8 @@ _LARGEST = 1 << 4096
 UNITS: Final = frozenset(("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"))
 
 
-def unsuited(value: object) -> str:
-    """Return how a value that has no place in a file is named."""
-    return f"an object of type {type(value).__name__}"
-
-
 def scalar(value: Any) -> Any:
-    """Return a value as JSON has it; raise TypeError if a file cannot hold it."""
+    """Return a value as JSON has it; raise Unstorable if a file cannot hold it."""
     if isinstance(value, np.generic) and value.dtype.kind in "biufUS":
         value = value.item()
     kind = type(value)
@@ -38,9 +33,9 @@ def scalar(value: Any) -> Any:
     if is_plain:
         return value
     if kind is datetime and not _is_plain(value):
-        raise TypeError("a datetime in a time zone of no fixed offset, or with a fold")
+        raise Unstorable("a datetime in a time zone of no fixed offset, or with a fold")
     if kind not in _WRITERS:
-        raise TypeError(unsuited(value))
+        raise unsuited(value)
     return {kind.__name__: _WRITERS[kind](value)}
 
 
