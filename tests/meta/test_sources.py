@@ -54,8 +54,8 @@ PUBLIC = {"peckorder"} | {
     if path.stem not in ("boosting", "cli", "magnitude", "ordinal", "similarity")
     if path.stem not in ("storage", "tables")
 }
-# To become 20; never to be raised.
-MOST_SINGLE_USERS = 21
+# Never to be raised.
+MOST_SINGLE_USERS = 20
 INTERNAL = {"_core", "_base", "_version"}
 
 
