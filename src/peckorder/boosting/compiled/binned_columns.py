@@ -173,7 +173,7 @@ def order_binned_rows(
         counts[bins[i]] += np.uintp(1)
 
 
-@inlined
+@compiled
 def sum_four_columns(bins: Ints, features: Ints, potentials: Ints, sums: Ints) -> None:
     """Write to sums (4, 256) the potentials of the bins of four columns.
 
@@ -194,7 +194,7 @@ def sum_four_columns(bins: Ints, features: Ints, potentials: Ints, sums: Ints) -
         sums_3[bins_3[i]] += potential
 
 
-@inlined
+@compiled
 def sum_column(bins: Ints, potentials: Ints, sums: Ints) -> None:
     """Write to sums[0] the potentials of the bins (n,) of one column.
 

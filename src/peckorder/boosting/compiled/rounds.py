@@ -228,43 +228,52 @@ def boost(  # noqa: PLR0911, PLR0915
     total_drift, mass_unit = distribution.total_drift, distribution.mass_unit
     levels, log_mass = pairs.levels, sums.log_mass
     binned, sorted_, ceilings = columns.binned, columns.sorted, workspace.ceilings
+    binned_features, sorted_features, bins = binned.features, sorted_.features, binned.bins
+    column_of, ranking = columns.column_of, workspace.ranking
+    binned_order, sorted_order = workspace.binned_order, workspace.sorted_order
+    histograms, group_sums = workspace.histograms[thread], workspace.group_sums[thread]
     barrier, turns, best_size = shared.barrier, shared.turns, shared.best_size
-    n_threads, best = shared.best.shape[0], shared.best[thread]
-    binned_queue = search.ColumnQueue(n_threads, turns, workspace.binned_order)
-    sorted_queue = search.ColumnQueue(n_threads, turns[1:], workspace.sorted_order)
+    noises, tops, masses, moves = shared.noises, shared.tops, shared.masses, shared.moves
+    thread_best = shared.best
+    n_threads, best = thread_best.shape[0], thread_best[thread]
+    rate, smoothing = settings.rate, settings.smoothing
+    binned_queue = search.ColumnQueue(n_threads, turns, binned_order)
+    sorted_queue = search.ColumnQueue(n_threads, turns[1:], sorted_order)
     n_rows, n_queries = potentials.shape[0], levels.shape[0] - 1
     first_row, last_row = share_of(thread, n_threads, n_rows)
     first_query, last_query = share_of(thread, n_threads, n_queries)
     my_scores = scores[first_row:last_row]
     my_noise = noise(my_scores)
+    # True, but no literal, for which Numba would compile `spread` once more.
+    overwrite = n_threads > 0
     for t in range(n_rounds):
         if thread == 0:
             best_size[0], turns[0], turns[1] = 0, 0, 0
             n_ahead = search.AHEAD * n_threads
-            search.order_by_ceilings(n_ahead, binned.features, ceilings, workspace.binned_order)
-            search.order_by_ceilings(n_ahead, sorted_.features, ceilings, workspace.sorted_order)
+            search.order_by_ceilings(n_ahead, binned_features, ceilings, binned_order)
+            search.order_by_ceilings(n_ahead, sorted_features, ceilings, sorted_order)
         for k in range(best.shape[0]):
             best[k] = 0
         best[search.FEATURE] = -1
-        shared.noises[thread] = my_noise
+        noises[thread] = my_noise
         if not barrier_wait(n_threads, barrier):
             return t, size
         limits = search.Limits(ceilings, total_drift[0], best_size)
         search.search_binned(
             binned_queue, binned, potentials, settings, candidates, limits,
-            workspace.histograms[thread], best,
+            histograms, best,
         )  # fmt: skip
         search.search_sorted(
             sorted_queue, sorted_, potentials, settings, candidates, limits,
-            workspace.group_sums[thread], best,
+            group_sums, best,
         )  # fmt: skip
         if not barrier_wait(n_threads, barrier):
             return t, size
-        chosen = shared.best[best_of(shared.best)]
+        chosen = thread_best[best_of(thread_best)]
         feature, cut = chosen[search.FEATURE], chosen[search.CUT]
         q, r = chosen[search.DEFAULT], chosen[search.R] / UNIT
-        alpha = settings.rate * approximate_alpha(r, settings.smoothing)
-        is_noise = chosen[search.SIZE] <= largest_of(shared.noises) * UNIT
+        alpha = rate * approximate_alpha(r, smoothing)
+        is_noise = chosen[search.SIZE] <= largest_of(noises) * UNIT
         if is_noise or not alpha * r > 0.0:
             return t, size
         if thread == 0:
@@ -274,13 +283,12 @@ def boost(  # noqa: PLR0911, PLR0915
             record[t, ALPHA] = alpha
         if abs(alpha) == inf:
             return t + 1, size
-        column = columns.column_of[feature]
+        column = column_of[feature]
         if column < 0:
-            my_bins = binned.bins[feature, first_row:last_row]
+            my_bins = bins[feature, first_row:last_row]
             my_noise = noise_of(add_binned(alpha, my_bins, cut, float(q), my_scores))
         else:
             # Of a sorted column it takes all rows to rank any.
-            ranking = workspace.ranking
             if thread == 0:
                 rank_by_cut(sorted_, column, cut, float(q), ranking)
             if not barrier_wait(n_threads, barrier):
@@ -290,24 +298,24 @@ def boost(  # noqa: PLR0911, PLR0915
         if not barrier_wait(n_threads, barrier):
             return t, size
         graded_pairs.weigh(first_query, last_query, pairs, scores, sums)
-        shared.tops[thread] = graded_pairs.largest(first_query, last_query, levels, log_mass)
+        tops[thread] = graded_pairs.largest(first_query, last_query, levels, log_mass)
         if not barrier_wait(n_threads, barrier):
             return t, size
-        top = largest_of(shared.tops)
-        shared.masses[thread] = graded_pairs.total(
+        top = largest_of(tops)
+        masses[thread] = graded_pairs.total(
             first_query, last_query, levels, log_mass, top, mass_unit
         )
         if not barrier_wait(n_threads, barrier):
             return t, size
-        log_total = graded_pairs.log_of_total(top, sum_of(shared.masses), mass_unit)
-        shared.moves[thread] = graded_pairs.spread(
-            first_query, last_query, pairs, sums, log_total, True, potentials
+        log_total = graded_pairs.log_of_total(top, sum_of(masses), mass_unit)
+        moves[thread] = graded_pairs.spread(
+            first_query, last_query, pairs, sums, log_total, overwrite, potentials
         )
         if not barrier_wait(n_threads, barrier):
             return t, size
         if thread == 0:
             record[t, LOG_TOTAL] = log_total
-            total_drift[0] = add_drift(total_drift[0], sum_of(shared.moves), n_rows)
+            total_drift[0] = add_drift(total_drift[0], sum_of(moves), n_rows)
             size = add_to_candidate(feature, cut, q, alpha, size, settings, candidates)
             # From now on it may count with r < 0, too.
             ceilings[feature] = inf

@@ -200,7 +200,7 @@ def first_cut(sums: Ints, above: int) -> int:
     return cut
 
 
-@inlined
+@compiled
 def search_sums(
     sums: Ints,
     n_groups: int,

@@ -31,20 +31,21 @@ class SortedColumns(NamedTuple):
 def sum_groups(columns: SortedColumns, c: int, potentials: Ints, sums: Ints) -> None:
     """Write to `sums` the potentials of the groups of a column."""
     rows, groups, group_ends = columns.rows, columns.groups, columns.group_ends
-    k, stored = columns.starts[c], 0
-    for g in range(groups[c + 1] - groups[c]):
-        end, group = group_ends[groups[c] + g], 0
+    k, last, zero, stored = columns.starts[c], columns.starts[c + 1], columns.zero[c], 0
+    first_group = groups[c]
+    for g in range(groups[c + 1] - first_group):
+        end, group = group_ends[first_group + g], 0
         while k < end:
             group += potentials[rows[k]]
             k += 1
         sums[g] = group
         stored += group
-    if columns.zero[c] >= 0:
-        while k < columns.starts[c + 1]:
+    if zero >= 0:
+        while k < last:
             stored += potentials[rows[k]]
             k += 1
         # Potentials add up to zero.
-        sums[columns.zero[c]] -= stored
+        sums[zero] -= stored
 
 
 @inlined
