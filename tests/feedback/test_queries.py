@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from peckorder.exceptions import DataError
-from peckorder.feedback import Queries, _columns
+from peckorder.feedback import Queries, _labels_and_queries
 from support.helpers import exactly
 
 # No NUL: NumPy's strings lose those at their ends (see the last test but one).
@@ -133,7 +133,7 @@ def test_arrays_of_texts_are_what_the_definition_says(dtype, qid):
 
 
 def test_texts_with_the_same_digest_stay_apart(monkeypatch):
-    monkeypatch.setattr(_columns, "_digests", lambda texts: np.zeros(len(texts)))
+    monkeypatch.setattr(_labels_and_queries, "_digests", lambda texts: np.zeros(len(texts)))
     qid = ["b", "a", "b", "c", "a"]
     check(Queries.of(np.array(qid), 5), qid)
 

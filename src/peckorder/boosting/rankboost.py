@@ -29,16 +29,15 @@ from peckorder._core.validation import (
     whole,
 )
 from peckorder.boosting.distribution import feedback_rows
-from peckorder.boosting.rounds import (
+from peckorder.boosting.round_record import (
     BOOSTED,
     RECORD,
-    EarlyStopping,
     RankedRows,
     RoundLog,
     ScoreTable,
     recorded,
 )
-from peckorder.boosting.run_rounds import InMemoryBooster, Options
+from peckorder.boosting.run_rounds import EarlyStopping, InMemoryBooster, Options
 from peckorder.boosting.weak_learners import ranked
 from peckorder.feedback import GradedRows, Preferences
 from peckorder.metrics import metric_by_name

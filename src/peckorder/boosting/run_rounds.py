@@ -1,5 +1,6 @@
 """RankBoost's rounds: a weak ranking each, for the distribution the last one left."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,17 +9,18 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
-from peckorder._core.typing import Array, Floats, Ints, Matrix
+from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
 from peckorder.boosting.columns import cut_columns
 from peckorder.boosting.compiled import rounds as compiled
 from peckorder.boosting.compiled.binned_columns import BinnedColumns, add_binned
 from peckorder.boosting.compiled.search_by_r import LEARNT, Settings
 from peckorder.boosting.compiled.sorted_columns import SortedColumns
 from peckorder.boosting.distribution import Distribution, GradedPairSet, make_distribution
-from peckorder.boosting.rounds import RankedRows, Round, RoundLog, recorded
+from peckorder.boosting.round_record import RankedRows, Round, RoundLog, recorded
 from peckorder.boosting.thresholds import (
     CandidateTable,
     Thresholds,
@@ -26,7 +28,8 @@ from peckorder.boosting.thresholds import (
     allocate_histograms,
 )
 from peckorder.boosting.weak_learners import AlphaRule, CustomLearner, Features, Ranking, Weak
-from peckorder.feedback import Preferences
+from peckorder.feedback import GradedRows, Preferences
+from peckorder.metrics import Metric
 
 # What finds a weak ranking for a distribution.
 WeakLearner: TypeAlias = Thresholds | Features | CustomLearner
@@ -223,6 +226,60 @@ class InMemoryBooster(Booster):
                 cut = learner.cut_at(feature, default if kind is Features else threshold)
             weak = Weak(feature, threshold, default, 0.0, 0.0, values, cut, ranking=ranking)
             self.add_round(learner, weak, alpha)
+
+
+class EarlyStopping:
+    """Follows a metric on queries held out; remembers after which round it was best.
+
+    `is_held` is a mask of queries; `rows` are those of the queries that are held out.
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        patience: int | None,
+        graded: GradedRows,
+        is_held: Bools,
+        X: Matrix,
+        offset: Floats | None,
+        *,
+        unstored: bool,
+    ) -> None:
+        self._metric, self._patience = metric, patience
+        sizes = np.diff(graded.offsets)
+        kept = np.repeat(is_held, sizes)
+        self.rows = graded.rows[kept]
+        self._y = graded.grade[kept]
+        self._qid = np.repeat(np.arange(len(sizes)), sizes)[kept]
+        self.values: list[float] = []
+        self.best = 0
+        self._held_rows = RankedRows(X[self.rows], unstored=unstored)
+        start = np.zeros(len(self.rows)) if offset is None else offset[self.rows]
+        self._scores = start.astype(np.float64)
+        self._evaluate()
+        if np.isnan(self.values[0]):
+            raise refusal(
+                "validation_fraction",
+                "hold out a query for which metric is defined",
+                f"none in {len(np.unique(self._qid))} queries",
+            )
+
+    def __call__(self, log: RoundLog) -> bool:
+        """Add the last round; return whether to stop."""
+        self._scores += log.rounds[-1].alpha * self._held_rows.values(log.rounds[-1])
+        self._evaluate()
+        n_waited = len(self.values) - 1 - self.best
+        return self._patience is not None and n_waited >= self._patience
+
+    def _evaluate(self) -> None:
+        with warnings.catch_warnings():
+            if self.values:  # the warning was given before the first round
+                warnings.simplefilter("ignore", UndefinedMetricWarning)
+            value = self._metric.mean(self._y, self._scores, self._qid)
+        sign = 1.0 if self._metric.kind.larger_is_better else -1.0
+        self.values.append(value)
+        if sign * value > sign * self.values[self.best]:
+            self.best = len(self.values) - 1
 
 
 def has_compiled_loop(booster: Booster) -> bool:

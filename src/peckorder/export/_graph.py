@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
 from peckorder._version import __version__
-from peckorder.boosting.rounds import ScoreTable
+from peckorder.boosting.round_record import ScoreTable
 from peckorder.estimators import RankBoost
 from peckorder.exceptions import MissingExtraError
 

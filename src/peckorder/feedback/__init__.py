@@ -1,17 +1,17 @@
 """The data model: what a ranking problem is made of."""
 
 # Names imported "as" themselves are for the other packages of the library.
-from peckorder.feedback._columns import LabelColumn, Queries, read_labels
-from peckorder.feedback._columns import is_missing as is_missing
-from peckorder.feedback._columns import missing_cells as missing_cells
-from peckorder.feedback._columns import read_grades as read_grades
-from peckorder.feedback._columns import read_only as read_only
 from peckorder.feedback._fingerprint import fingerprint as fingerprint
-from peckorder.feedback._ids import Ids as Ids
-from peckorder.feedback._ids import id_list as id_list
+from peckorder.feedback._labels_and_queries import LabelColumn, Queries, read_labels
+from peckorder.feedback._labels_and_queries import is_missing as is_missing
+from peckorder.feedback._labels_and_queries import missing_cells as missing_cells
+from peckorder.feedback._labels_and_queries import read_grades as read_grades
+from peckorder.feedback._labels_and_queries import read_only as read_only
 from peckorder.feedback._preferences import GradedRows, PairList, Pairs, Preferences
 from peckorder.feedback._scale import Scale
 from peckorder.feedback.ratings.csv import CsvForm, read_rows
+from peckorder.feedback.ratings.ids import Ids as Ids
+from peckorder.feedback.ratings.ids import id_list as id_list
 from peckorder.feedback.ratings.ratings import Ratings
 from peckorder.feedback.ratings.rows import RatingRows
 

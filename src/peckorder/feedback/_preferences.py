@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from peckorder._core.errors import entry, refusal, unnamed
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder._core.validation import not_negative, one_of
-from peckorder.feedback._columns import Queries, read_grades, read_only
+from peckorder.feedback._labels_and_queries import Queries, read_grades, read_only
 
 _KINDS = one_of("unit", "gap", "exponential")
 # Row numbers below this multiple of their count are looked up in a table.

@@ -11,7 +11,7 @@ import numpy as np
 from peckorder._core.compiled.jit import compiled
 from peckorder._core.errors import refusal, warn
 from peckorder._core.typing import Floats, Ints, Labels
-from peckorder.feedback._columns import EXACT, LabelColumn, is_missing
+from peckorder.feedback._labels_and_queries import EXACT, LabelColumn, is_missing
 
 # Labels are read in blocks, so that they are never copied as a whole.
 _BLOCK = 1 << 16

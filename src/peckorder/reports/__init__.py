@@ -19,7 +19,7 @@ import numpy as np
 from peckorder._core.errors import entry, entry_named
 from peckorder._core.text_files import check_target, whole_file
 from peckorder.exceptions import MissingExtraError
-from peckorder.reports.model import Cell, Chart, Curve, Dot, Dots, Report, Section, Table
+from peckorder.reports.contents import Cell, Chart, Curve, Dot, Dots, Report, Section, Table
 
 if TYPE_CHECKING:
     from jinja2 import Template

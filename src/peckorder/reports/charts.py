@@ -17,7 +17,7 @@ from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullLocator
 from scipy.optimize import isotonic_regression
 
 from peckorder._core.typing import Floats, Ints
-from peckorder.reports.model import Chart, Curve, Dots
+from peckorder.reports.contents import Chart, Curve, Dots
 
 # The colours of Okabe and Ito without their yellow, which is lost on white, and
 # their black, which is the ink of the page. The page holds one shade of each for

@@ -16,7 +16,7 @@ from peckorder.boosting.compiled import rounds as compiled
 from peckorder.boosting.compiled import search_by_r as search
 from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.distribution import mass_unit
-from peckorder.boosting.rounds import Round, RoundLog
+from peckorder.boosting.round_record import Round, RoundLog
 from peckorder.boosting.run_rounds import Options, check_alpha
 from peckorder.boosting.sharded.shard import Record, joined
 from peckorder.boosting.thresholds import nothing_chosen, threshold_at

@@ -16,7 +16,7 @@ from peckorder._core.errors import refusal
 from peckorder._core.text_files import Source, check_source, read_text, shown
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder._core.validation import Rule, boolean, did_you_mean, finite
-from peckorder.feedback._ids import Ids
+from peckorder.feedback.ratings.ids import Ids
 from peckorder.feedback.ratings.rows import RatingRows
 
 # Stands for a separator of several characters, which the csv module cannot have.

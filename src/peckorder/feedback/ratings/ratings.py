@@ -28,8 +28,8 @@ from peckorder._core.typing import (
 )
 from peckorder._core.validation import Rule, boolean, did_you_mean, finite, numbers, optional, whole
 from peckorder.exceptions import MissingExtraError
-from peckorder.feedback._ids import Ids
 from peckorder.feedback.ratings.csv import CsvForm, read_rows
+from peckorder.feedback.ratings.ids import Ids
 from peckorder.feedback.ratings.rows import DUPLICATES, RatingRows, sealed
 
 _SHARE = Rule("a number > 0 and < 1", lambda value: finite.accepts(value) and 0 < value < 1)

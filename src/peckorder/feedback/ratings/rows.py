@@ -9,8 +9,8 @@ from scipy import sparse
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Bools, Floats, Ints, SparseMatrix
 from peckorder._core.validation import one_of
-from peckorder.feedback._columns import read_only
-from peckorder.feedback._ids import Ids
+from peckorder.feedback._labels_and_queries import read_only
+from peckorder.feedback.ratings.ids import Ids
 
 DUPLICATES = one_of("refuse", "last", "mean", "max")
 

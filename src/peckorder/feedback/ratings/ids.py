@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Ints, Labels
 from peckorder._core.validation import did_you_mean
-from peckorder.feedback._columns import Queries, read_only
+from peckorder.feedback._labels_and_queries import Queries, read_only
 
 # Similar names are searched among this many ids.
 _MAX_SEARCHED = 20_000

@@ -1,6 +1,5 @@
 """Rounds, their record, the scores that they give to rows, and how models store them."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -10,16 +9,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import UndefinedMetricWarning
 
-from peckorder._core.errors import refusal
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
-from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
+from peckorder._core.typing import Array, Floats, Ints, Matrix
 from peckorder._core.validation import as_rows
 from peckorder.boosting.compiled.rounds import FeatureTables, add_scores
 from peckorder.boosting.weak_learners import Ranking, ranked
-from peckorder.feedback import GradedRows
-from peckorder.metrics import Metric
 from peckorder.storage.fields import Field, Table, flag, floats, ints, nested, number
 from peckorder.storage.format import Node
 from peckorder.storage.models import stored_parameter
@@ -185,60 +180,6 @@ class ScoreTable:
             )
             result[:, feature] = own.scores(X, unstored=unstored)
         return result
-
-
-class EarlyStopping:
-    """Follows a metric on queries held out; remembers after which round it was best.
-
-    `is_held` is a mask of queries; `rows` are those of the queries that are held out.
-    """
-
-    def __init__(
-        self,
-        metric: Metric,
-        patience: int | None,
-        graded: GradedRows,
-        is_held: Bools,
-        X: Matrix,
-        offset: Floats | None,
-        *,
-        unstored: bool,
-    ) -> None:
-        self._metric, self._patience = metric, patience
-        sizes = np.diff(graded.offsets)
-        kept = np.repeat(is_held, sizes)
-        self.rows = graded.rows[kept]
-        self._y = graded.grade[kept]
-        self._qid = np.repeat(np.arange(len(sizes)), sizes)[kept]
-        self.values: list[float] = []
-        self.best = 0
-        self._held_rows = RankedRows(X[self.rows], unstored=unstored)
-        start = np.zeros(len(self.rows)) if offset is None else offset[self.rows]
-        self._scores = start.astype(np.float64)
-        self._evaluate()
-        if np.isnan(self.values[0]):
-            raise refusal(
-                "validation_fraction",
-                "hold out a query for which metric is defined",
-                f"none in {len(np.unique(self._qid))} queries",
-            )
-
-    def __call__(self, log: RoundLog) -> bool:
-        """Add the last round; return whether to stop."""
-        self._scores += log.rounds[-1].alpha * self._held_rows.values(log.rounds[-1])
-        self._evaluate()
-        n_waited = len(self.values) - 1 - self.best
-        return self._patience is not None and n_waited >= self._patience
-
-    def _evaluate(self) -> None:
-        with warnings.catch_warnings():
-            if self.values:  # the warning was given before the first round
-                warnings.simplefilter("ignore", UndefinedMetricWarning)
-            value = self._metric.mean(self._y, self._scores, self._qid)
-        sign = 1.0 if self._metric.kind.larger_is_better else -1.0
-        self.values.append(value)
-        if sign * value > sign * self.values[self.best]:
-            self.best = len(self.values) - 1
 
 
 def _check_rankers(node: Node) -> None:
