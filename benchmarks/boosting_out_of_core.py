@@ -153,7 +153,7 @@ def main() -> None:
         f"{given.features} features of float32, queries of {QUERY} rows, 255 bins, "
         f"{given.rounds} rounds, {os.cpu_count()} processors"
     )
-    print("          rows           reading  a round   ns a row  anonymous  bytes  disk")
+    print("          rows           reading  a round   ns per row  anonymous  bytes  disk")
     print("                         and bins      (s)  a round      (MB)   a row  (MB)")
     print("                              (s)")
     models: dict[int, set[str]] = {}
@@ -169,7 +169,7 @@ def main() -> None:
         models.setdefault(n_rows, set()).add(str(found["model"]))
     assert all(len(several) == 1 for several in models.values()), models
     print("memory: the bins' time is that of a fit of one round, its rows being there.")
-    print("stream: bins in a file, 32 bytes a row in memory; files: these in files too.")
+    print("stream: bins in a file, 32 bytes per row in memory; files: these in files too.")
 
 
 if __name__ == "__main__":

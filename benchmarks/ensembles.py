@@ -73,7 +73,7 @@ def linear(repeats: int, n_rows: int, n_members: int = 100, tau: float = 0.3) ->
         f"{model.n_mistakes_ / offered:.0%} mistakes, one pass"
     )
     show("seconds, all cores", f"{times['all']:.3f}")
-    show("ns a member and row offered, one core", f"{times['one'] / offered * 1e9:.1f}")
+    show("ns per member and row offered, one core", f"{times['one'] / offered * 1e9:.1f}")
     show("one core: time over all cores", f"{times['one'] / times['all']:.2f}")
     show("one PRank: time over the ensemble", f"{times['prank'] / times['all']:.3f}")
     what = "NumPy over members (a fiftieth of the rows), a row, over all cores"
@@ -137,7 +137,7 @@ def kernels(repeats: int, n_rows: int) -> None:
             seconds = in_turn({"": learn}, repeats)[""]
             held = np.searchsorted(np.sort(model.support_), np.arange(size)).sum()
             per = seconds / held * 1e9
-            show(f"{what}: ns a row and support, {size:,} rows", f"{per:.1f}")
+            show(f"{what}: ns per row and support, {size:,} rows", f"{per:.1f}")
 
         def peer(rows: object = rows, f: object = function, o: dict = options) -> list:
             return numpy_kernel(rows[: n_rows // 4], y[: n_rows // 4], lambda a, b: f(a, b, **o))

@@ -151,7 +151,7 @@ def csr(repeats: int, folder: Path, n_rows: int) -> None:
     print(f"\nCSR float64, {shape}, 5 classes, {mistakes:.0%} mistakes, one pass")
     last = times["last"]
     per_row_ns = last / n_rows * 1e9
-    show("PRank, last rule, as published, ns a row", f"{per_row_ns:.0f}")
+    show("PRank, last rule, as published, ns per row", f"{per_row_ns:.0f}")
     show("averaged rule: time over last rule", f"{times['averaged'] / last:.2f}")
     what = "SGDRegressor.partial_fit: time over last rule"
     at_least(what, times["sgd"] / last, 5)

@@ -48,7 +48,7 @@ class Watch(threading.Thread):
         self.is_over = False
 
     def run(self) -> None:
-        """Look, several times a second."""
+        """Look, several times per second."""
         while not self.is_over:
             for pid in below(os.getpid()):
                 self.look(pid)

@@ -157,7 +157,7 @@ def by_entries(repeats: int) -> None:
     best = in_turn(fits, repeats)
     for times in (1, 2, 4, 8):
         cost = (best[times, "many"] - best[times]) / 50
-        show(f"{times} x {80_000:,} entries, ms a round", f"{1e3 * cost:.3f}")
+        show(f"{times} x {80_000:,} entries, ms per round", f"{1e3 * cost:.3f}")
 
 
 def methods(repeats: int) -> None:
@@ -190,7 +190,7 @@ def memory(max_bins: int | None) -> None:
     how = "every value a threshold" if max_bins is None else f"{max_bins} bins"
     print(f"\nMemory, 120,000 x 136, {how} (in a process of its own)")
     show("peak beyond X, MiB", f"{beyond / 1024:.0f}")
-    show("the same, bytes an entry", f"{1024 * beyond / X.size:.1f}")
+    show("the same, bytes per entry", f"{1024 * beyond / X.size:.1f}")
 
 
 def main() -> None:

@@ -167,7 +167,7 @@ def memory(form: str, n_rows: int) -> None:
     what = f"{form}, {X.shape[0]:,} x {X.shape[1]:,}"
     show(f"{what}: X, MiB", f"{size / 2**20:.0f}")
     show(f"{what}: seconds", f"{taken:.1f}", f"({model.n_iter_} it.)")
-    at_most(f"{what}: peak beyond X and y, bytes a row", beyond / n_rows, 300)
+    at_most(f"{what}: peak beyond X and y, bytes per row", beyond / n_rows, 300)
 
 
 def main() -> None:
