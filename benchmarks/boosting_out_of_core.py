@@ -153,8 +153,8 @@ def main() -> None:
         f"{given.features} features of float32, queries of {QUERY} rows, 255 bins, "
         f"{given.rounds} rounds, {os.cpu_count()} processors"
     )
-    print("          rows           reading  a round   ns per row  anonymous  bytes  disk")
-    print("                         and bins      (s)  a round      (MB)   a row  (MB)")
+    print("          rows           reading per round   ns per row  anonymous  bytes  disk")
+    print("                         and bins       (s)   and round       (MB) per row  (MB)")
     print("                              (s)")
     models: dict[int, set[str]] = {}
     runs = [("memory", n) for n in given.in_memory]
