@@ -28,7 +28,7 @@ def compiled(function: F) -> F:
     process instead: slower to start, otherwise the same. Division by zero gives an
     infinity or NaN, as in NumPy.
     """
-    return _compile(function, {"cache": True})
+    return _compile(function, {"cache": True, "no_cfunc_wrapper": True})
 
 
 def inlined(function: F) -> F:
