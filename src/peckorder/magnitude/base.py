@@ -56,8 +56,8 @@ class MagnitudeModel(ScoreEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows; kernels among them if the kernel is "precomputed". `MPRank` and
-            `MPRankCV` keep them, so that rows can be left out later: a copy or, above 1
+            The rows; kernels among them if the kernel is "precomputed". Where rows can
+            be left out later (`MPRank`, `MPRankCV`) they are kept: a copy or, above 1
             MiB, the array itself, which must not be changed then.
         y : array-like of shape (n_samples,)
             How good each row is: any real numbers, compared within queries.
@@ -117,7 +117,7 @@ class MagnitudeModel(ScoreEstimator):
             order="C",
             ensure_all_finite=not by_ourselves,
         )
-        # A kernel matrix will be checked for symmetry, and on the way.
+        # The check of a kernel matrix for symmetry also finds what is not finite.
         if by_ourselves and not (checks_later and rows.shape[0] == rows.shape[1]):
             check_finite(rows)
         return check_csr(rows) if sparse.issparse(rows) else rows

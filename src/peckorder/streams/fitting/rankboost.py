@@ -36,8 +36,6 @@ from peckorder.streams.row_errors import locate_errors
 
 # Bytes per row of scores, potentials, and what both are made from.
 _BYTES_PER_ROW = 32
-# More rounds than there will be.
-_NEVER = 1 << 62
 # The arrays of pairs that are not empty.
 _PAIRS = ("levels", "starts", "log_weight", "log_query")
 # The files in the folder of kept rows. Without "terms" they are not complete.
