@@ -1,5 +1,7 @@
 """What is left of a file that was not finished is known by its name."""
 
+import os
+
 import pytest
 
 from peckorder._core.text_files import remove_drafts, whole_file
@@ -29,3 +31,35 @@ def test_a_draft_is_where_a_link_leads(tmp_path):
     (there / ".model.01234567").touch()
     remove_drafts(link)
     assert list(there.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fchmod"), reason="files have no such rights here")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path, mode):
+    path = tmp_path / "model"
+    path.write_bytes(b"before")
+    path.chmod(mode)
+    with whole_file(path) as file:
+        file.write(b"after")
+    assert path.read_bytes() == b"after"
+    assert path.stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.parametrize("name", ["m" * 255, "\N{GREEK SMALL LETTER MU}" * 127, "m" * 247])
+def test_names_as_long_as_the_file_system_has_them(tmp_path, name):
+    path = tmp_path / name
+    with whole_file(path) as file:
+        file.write(b"whole")
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_a_draft_of_an_hour_ago_is_removed_when_the_file_is_written(tmp_path):
+    path = tmp_path / "model"
+    old, new = tmp_path / ".model.01234567", tmp_path / ".model.76543210"
+    for draft in (old, new):
+        draft.touch()
+    os.utime(old, (0, 0))
+    with whole_file(path) as file:
+        file.write(b"whole")
+    # Another process may be writing the new one.
+    assert {each.name for each in tmp_path.iterdir()} == {"model", new.name}

@@ -21,6 +21,7 @@ from peckorder._core.validation import (
     check_parameters,
     finite,
     fraction,
+    masked_as_nan,
     not_negative,
     one_of,
     optional,
@@ -456,7 +457,7 @@ class RankBoost(ScoreEstimator, stored=True):
     def _rows(self, X: MatrixLike, *, reset: bool) -> Matrix:
         rows: Matrix = validate_data(
             self,
-            X,
+            masked_as_nan(X),
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],

@@ -14,7 +14,7 @@ from peckorder._base import ScoreEstimator, all_or_nothing, checked_offset, chec
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike
-from peckorder._core.validation import Rules, check_csr, check_finite, check_parameters
+from peckorder._core.validation import Rules, check_csr, check_finite, check_parameters, unmasked
 from peckorder.feedback import Queries, read_grades
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.rows import QueryWeights, times
@@ -110,7 +110,7 @@ class MagnitudeModel(ScoreEstimator):
         by_ourselves = reset and not sparse.issparse(X)
         rows: Matrix = validate_data(
             self,
-            X,
+            unmasked("X", X),
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
