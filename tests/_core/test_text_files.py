@@ -1,10 +1,14 @@
 """What is left of a file that was not finished is known by its name."""
 
+import gzip
+import io
 import os
 
 import pytest
 
+from peckorder._core import text_files
 from peckorder._core.text_files import remove_drafts, whole_file
+from peckorder.exceptions import DataError
 
 
 def test_a_draft_is_removed_whatever_name_the_file_has(tmp_path):
@@ -63,3 +67,14 @@ def test_a_draft_of_an_hour_ago_is_removed_when_the_file_is_written(tmp_path):
         file.write(b"whole")
     # Another process may be writing the new one.
     assert {each.name for each in tmp_path.iterdir()} == {"model", new.name}
+
+
+def test_a_line_without_an_end_is_refused_before_memory_is_full(monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK", 1 << 16)
+    monkeypatch.setattr(text_files, "LONGEST_LINE", 1 << 20)
+    blanks = gzip.compress(b" " * (8 << 20))
+    read = 0
+    with pytest.raises(DataError, match=r"path must have lines of at most 1 MB; got a longer one"):
+        for block in text_files.read_text(io.BytesIO(blanks)):
+            read += len(block)
+    assert read == 0

@@ -20,6 +20,7 @@ from peckorder._core.validation import Rule
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 BLOCK = 1 << 22
+LONGEST_LINE = 1 << 28
 # Random bytes in the name of a draft.
 _TOKEN = 4
 # Bytes of a name, in the file systems in use.
@@ -266,12 +267,17 @@ def _inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     pieces: list[bytes] = []
+    size = 0
     for chunk in chunks:
         cut = chunk.rfind(b"\n") + 1
         if cut:
             yield b"".join([*pieces, memoryview(chunk)[:cut]])
-            pieces = []
+            pieces, size = [], 0
         pieces.append(chunk[cut:])
+        size += len(pieces[-1])
+        # A few bytes of a compressed file may be one line of any length.
+        if size > LONGEST_LINE:
+            raise refusal("path", f"have lines of at most {LONGEST_LINE >> 20} MB", "a longer one")
     rest = b"".join(pieces)
     if rest:
         yield rest + b"\n"
