@@ -73,8 +73,5 @@ def test_a_line_without_an_end_is_refused_before_memory_is_full(monkeypatch):
     monkeypatch.setattr(text_files, "BLOCK", 1 << 16)
     monkeypatch.setattr(text_files, "LONGEST_LINE", 1 << 20)
     blanks = gzip.compress(b" " * (8 << 20))
-    read = 0
     with pytest.raises(DataError, match=r"path must have lines of at most 1 MB; got a longer one"):
-        for block in text_files.read_text(io.BytesIO(blanks)):
-            read += len(block)
-    assert read == 0
+        next(text_files.read_text(io.BytesIO(blanks)))
