@@ -93,7 +93,7 @@ class Notes:
         self._sentences: list[str] = []
         self.n_lists = 0
         self.column_roles: list[ColumnRole] = []
-        self._unseen: dict[str, tuple[int, str]] = {}
+        self._unseen: dict[str, tuple[int, str, str]] = {}
         self._gaps: dict[str, tuple[int, str]] = {}
         self._n_rows = 0
 
@@ -101,14 +101,16 @@ class Notes:
         """Add a sentence."""
         self._sentences.append(sentence)
 
-    def count_unseen(self, columns: Columns, levels: Mapping[str, set[str]]) -> None:
+    def count_unseen(
+        self, columns: Columns, levels: Mapping[str, tuple[frozenset[str], str]]
+    ) -> None:
         """Count texts that a model has not learnt from, of columns with known ones."""
-        for column, known in levels.items():
+        for column, (known, meaning) in levels.items():
             cells = columns.arrays[column].tolist()
             unseen = [c for c in cells if c is not None and str(c) not in known]
             if unseen:
-                n_before, first = self._unseen.get(column, (0, str(unseen[0])))
-                self._unseen[column] = n_before + len(unseen), first
+                n_before, first, _ = self._unseen.get(column, (0, str(unseen[0]), ""))
+                self._unseen[column] = n_before + len(unseen), first, meaning
 
     def count_gaps(self, columns: Columns, replacements: Mapping[str, str]) -> None:
         """Count the empty cells of columns, for which a model uses something else."""
@@ -123,8 +125,8 @@ class Notes:
         """All sentences."""
         unseen = [
             f"{column}: {counted(n, 'row has', 'rows have')} a value that the model has "
-            f"not learnt from, such as {short(first)}; it counts as none."
-            for column, (n, first) in self._unseen.items()
+            f"not learnt from, such as {short(first)}; it counts as {meaning}."
+            for column, (n, first, meaning) in self._unseen.items()
         ]
         rows = counted(self._n_rows, "row", "rows")
         gaps = [

@@ -1,6 +1,6 @@
 """Tables as cases of a contest: rows with labels, in folds."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -21,8 +21,10 @@ from peckorder.compare.measures import (
 )
 from peckorder.compare.tuning import Loss, layers, list_loss, pair_loss, step_loss
 from peckorder.model_selection import QueryKFold
+from peckorder.tables.coders import recoded
 from peckorder.tables.columns import Columns, counted, cut_out, drawn, is_empty, numeric
 from peckorder.tables.features import Coding
+from peckorder.tables.leaks import leak_notes
 from peckorder.tables.roles import ColumnRole
 from peckorder.tables.task import Task
 
@@ -37,7 +39,7 @@ class TableCase(Case):
 
     `y` are levels from 0 on in an ordinal task, else numbers; `qid` numbers of queries;
     `people` those of people, whose rows are kept whole where there are no queries.
-    `levels` has the columns that features come from, as in `Coding`. `is_sample`:
+    `X` are the rows of `coding`, which has not learnt yet what depends on `y`. `is_sample`:
     rows were drawn from those of the file. `unlisted` are, for runs, the grades of
     judged documents that no run lists, by query.
     """
@@ -59,7 +61,7 @@ class TableCase(Case):
     unit: str = "rows"
     spread: float = 1.0
     unlisted: Mapping[int, Floats] = field(default_factory=dict)
-    levels: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+    coding: Coding = field(default_factory=lambda: Coding({}))
     is_sample: bool = False
 
     @property
@@ -76,7 +78,8 @@ class TableCase(Case):
         """Return rows to learn from; by default all."""
         qid = None if self.qid is None else self.qid[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return TrainingRows(self.X[rows], self.y[rows], qid, groups)
+        coding, X = self.coding.with_codes(self.X[rows], self.y[rows], qid, groups)
+        return TrainingRows(X, self.y[rows], qid, groups, coding.coders)
 
     def plan(self, n_splits: int, seed: int) -> Plan:
         """Return the folds."""
@@ -97,7 +100,7 @@ class TableCase(Case):
         """Return one fold: the other rows to learn from, and its rows, left out."""
         test, info = np.flatnonzero(fold == k), self.info(seed)
         train = self.training_rows(np.flatnonzero(fold != k))
-        X_test = self.X[test]
+        X_test = recoded(train.coders, self.X[test])
 
         def run(candidate: Candidate, result: Result) -> None:
             """Fit one candidate, and keep its answers and what describes its model."""
@@ -182,17 +185,21 @@ def make_table_case(
     metric: str | None = None,
     most_rows: int = MOST_ROWS,
     seed: int = 0,
+    category: Iterable[str] = (),
+    keep: Iterable[str] = (),
 ) -> TableCase:
     """Make a table ready, all but one of ratings.
 
     Rows without a label or a query are left out; beyond `most_rows` rows, some are
-    drawn, whole queries or people at a time, of which two come in any case.
+    drawn, whole queries or people at a time, of which two come in any case. `category`
+    and `keep` are columns as in `Coding`.
     """
     selected = select_rows(columns, task, most_rows, seed)
     whole, columns = columns, selected.columns
-    coding = Coding.of(columns, task.features, whole)
-    y = _numeric_labels(columns.arrays[task.target], task.classes)
+    coding = Coding.of(columns, task.features, whole, category=category, keep=keep)
+    y = numeric_labels(columns.arrays[task.target], task.classes)
     qid = numbered(columns, task.query)
+    X = coding.matrix(columns)
     measures: tuple[Measure, ...]
     loss: Loss = pair_loss
     unit, spread = "queries", 1.0
@@ -212,7 +219,7 @@ def make_table_case(
     return TableCase(
         kind=task.kind,
         source=columns.source,
-        X=coding.matrix(columns),
+        X=X,
         y=y,
         features=coding.features,
         measures=measures,
@@ -223,10 +230,10 @@ def make_table_case(
         classes=task.classes,
         target=task.target,
         column_roles=coding.with_roles(task.column_roles),
-        notes=selected.notes,
+        notes=(*selected.notes, *coding.notes, *leak_notes(coding, X, y, task.target, qid)),
         unit=unit,
         spread=spread,
-        levels=coding.levels,
+        coding=coding,
         is_sample=selected.is_sample,
     )
 
@@ -251,7 +258,7 @@ def select_rows(
     """Leave out rows without a label or query; draw `most_rows` of more rows."""
     needed = [name for name in (task.target, task.query) if name is not None]
     is_known, gap_notes = known_rows(columns, needed)
-    rows, notes = np.flatnonzero(is_known), [*columns.notes, *gap_notes]
+    rows, notes = np.flatnonzero(is_known), [*columns.notes, *task.notes, *gap_notes]
     if len(rows) < fewest:
         raise refusal(
             columns.source, f"have at least {fewest} rows with a {task.target!r}", len(rows)
@@ -290,7 +297,7 @@ def numbered(columns: Columns, name: str | None) -> Ints | None:
     return np.unique(array if numeric(array) else array.astype(str), return_inverse=True)[1]
 
 
-def _numeric_labels(array: Array, classes: tuple[Hashable, ...] | None) -> Floats:
+def numeric_labels(array: Array, classes: tuple[Hashable, ...] | None) -> Floats:
     """Return labels as numbers: levels where there are classes."""
     if classes is None:
         values = array.astype(np.float64)

@@ -15,13 +15,26 @@ from peckorder._base import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Estimator, Floats, Ints, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters
-from peckorder.storage.fields import Field, FieldType, Table, array, floats, nullable
+from peckorder.feedback import GradedRows, Preferences, Queries, Scale, read_grades, read_labels
+from peckorder.storage.fields import OMITTED, Field, FieldType, Table, array, floats, nullable
 from peckorder.storage.fields import texts as text_list
 from peckorder.storage.format import Node
 from peckorder.storage.mixin import StoredModel, inner_models
 from peckorder.storage.models import document, read_document
-from peckorder.tables.columns import frame_names
-from peckorder.tables.features import Scaling, coded, coded_names, learn_levels, n_coded
+from peckorder.tables.coders import (
+    ByTarget,
+    Coder,
+    LeftOut,
+    Number,
+    OneHot,
+    as_texts,
+    coded,
+    coded_names,
+    read_coder,
+    write_coder,
+)
+from peckorder.tables.columns import Columns, frame_names
+from peckorder.tables.features import Coding, Scaling
 
 
 def _read_ends(node: Node, name: str) -> Ints:
@@ -29,16 +42,41 @@ def _read_ends(node: Node, name: str) -> Ints:
     return node.pointers(name, len(texts or ()), n_columns + 1)
 
 
+def _plain_levels(model: Any) -> list[tuple[str, ...] | None]:
+    """Return, for each column with a column per text, its texts; None for others."""
+    return [
+        coder.levels if isinstance(coder, OneHot) and coder.is_plain else None
+        for coder in model.coders_
+    ]
+
+
 def _text_levels(model: Any) -> list[tuple[str, ...]]:
-    return [texts for texts in model.levels_ if texts is not None]
+    return [texts for texts in _plain_levels(model) if texts is not None]
 
 
-# The texts of all columns of text, one after another, and where each column ends.
+def _write_coders(model: Any) -> Any:
+    """Return the coders of columns that are neither numbers nor a column per text."""
+    plain = _plain_levels(model)
+    others = [
+        write_coder(k, coder)
+        for k, coder in enumerate(model.coders_)
+        if plain[k] is None and type(coder) is not Number
+    ]
+    return others or OMITTED
+
+
+def _read_coders(node: Node, name: str) -> list[tuple[int, Coder]]:
+    n_columns = node.sizes["features"]
+    return [read_coder(child, n_columns) for child in node.children(name)]
+
+
+# The texts of all columns of text, one after another, and where each column ends. Others
+# than these and numbers are in `coders`, which older files do not have.
 _LEVELS = (
     Field(
         "is_text",
         array("b1", "features"),
-        lambda model: np.array([texts is not None for texts in model.levels_]),
+        lambda model: np.array([texts is not None for texts in _plain_levels(model)]),
     ),
     Field(
         "levels",
@@ -52,20 +90,26 @@ _LEVELS = (
             np.cumsum([0, *map(len, columns)]) if (columns := _text_levels(model)) else None
         ),
     ),
+    Field("coders", FieldType(_read_coders), _write_coders, optional=True),
 )
 
 
-def _read_levels(node: Node) -> list[tuple[str, ...] | None]:
-    """Return the texts of each column, None for a column of numbers."""
-    is_text, flat, ends = (node.values.pop(field.name) for field in _LEVELS)
-    levels: list[tuple[str, ...] | None] = [None] * len(is_text)
+def _coders(node: Node) -> list[Coder]:
+    """Return the coder of each column."""
+    is_text, flat, ends = (node.values.pop(field.name) for field in _LEVELS[:3])
+    coders: list[Coder] = [Number()] * len(is_text)
     if is_text.any() != (flat is not None) or is_text.any() != (ends is not None):
         raise node.refuse("levels", "null without columns of text, and only then")
     for k, column in enumerate(np.flatnonzero(is_text).tolist()):
-        levels[column] = texts = tuple(flat[ends[k] : ends[k + 1]])
+        texts = tuple(flat[ends[k] : ends[k + 1]])
+        coders[column] = OneHot(texts)
         if len(set(texts)) < len(texts):
             raise node.refuse("levels", "texts that differ within a column")
-    return levels
+    for column, coder in node.values.pop("coders", ()):
+        if type(coders[column]) is not Number:
+            raise node.refuse("coders", "one for each column at most")
+        coders[column] = coder
+    return coders
 
 
 def _complete(node: Node) -> None:
@@ -73,8 +117,8 @@ def _complete(node: Node) -> None:
     names = getattr(node.owner, "feature_names_in_", None)
     if names is not None and len(set(names.tolist())) < len(names):
         raise node.refuse("feature_names", "names that differ")
-    values["levels_"] = _read_levels(node)
-    width = n_coded(values["levels_"])
+    values["coders_"] = _coders(node)
+    width = sum(len(coder.names("")) for coder in values["coders_"])
     if node.sizes.setdefault("prepared", width) != width:
         raise node.refuse("shift", f"of shape ({width})")
     shift, scale = values["shift_"], values["scale_"]
@@ -121,18 +165,36 @@ _ranker = Rule(
 )
 
 
+_columns = Rule(
+    "None or a list of names of columns",
+    lambda value: (
+        value is None
+        or (isinstance(value, list | tuple) and all(isinstance(name, str) for name in value))
+    ),
+)
+
+
 def _passed(name: str) -> Any:
     return available_if(lambda model: hasattr(model._ranker(), name))
 
 
 @entry
 class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc]
-    """A ranker of tables: text is coded, numbers are scaled, gaps are filled.
+    """A ranker of tables: columns become numbers, which are scaled, and gaps are filled.
 
-    ``x -> (x - mean) / deviation`` of each column, learnt by `fit`, and 0 for an empty
-    cell, which is the mean; of a column of text, a column of 1 and 0 for each of its
-    values, scaled alike. The ranker learns from these alone, and this model takes rows as
-    they are in a file. It is what `peckorder fit` and `peckorder compare --save` save.
+    ``x -> (x - mean) / deviation`` of each column of numbers, learnt by `fit`, and 0 for
+    an empty cell, which is the mean. The ranker learns from these alone, and this model
+    takes rows as they are in a file. It is what `peckorder fit` and
+    `peckorder compare --save` save, and prepares columns as they do:
+
+    - text of up to 20 values: a column of 1 and 0 for each, and one for rare values;
+    - text of more values: the mean of `y` over the rows of a value, drawn towards the mean
+      of all rows the more, the fewer rows it has. A row that is learnt from has the mean
+      of other rows, those of other folds;
+    - text of amounts (``53.3%``, ``$6,188.62``, ``12 km``): these numbers;
+    - dates: year, month, day, weekday, hour, days since 1970, as far as they differ;
+    - ordered categoricals, and words as ``low``, ``medium``, ``high``: their position;
+    - ids, names and text that hardly comes twice: left out (`left_out_`).
 
     Parameters
     ----------
@@ -141,13 +203,22 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     scale : bool, default=True
         Whether columns are scaled and gaps filled. If not, a gap is NaN, which
         `RankBoost` takes as an abstention and others refuse.
+    category : list of str, default=None
+        Columns whose values have no order, though they are numbers or look ordered.
+        Unordered categoricals of a frame are such columns, too.
+    keep : list of str, default=None
+        Columns that are kept, though they look like ids.
 
     Attributes
     ----------
     ranker_ : estimator
         The fitted ranker, of prepared rows.
+    coders_ : list
+        For each column how it becomes numbers.
     levels_ : list
-        For each column its values if it is of text, else None.
+        For each column its values if it has a prepared column for each, else None.
+    left_out_ : dict
+        The columns that are left out, and why.
     shift_, scale_ : ndarray of shape (n_prepared,) or None
         The means and deviations of prepared columns; None without `scale`.
     prepared_names_ : list of str
@@ -165,8 +236,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     -----
     A frame is read by the names of its columns: their order does not matter, and others
     are ignored. An array has the columns in the order of `feature_names_in_`. Values of
-    text that were not in the training rows are 0 in all columns of their feature. Columns
-    of text with many values, such as names, are better left out.
+    text that were not in the training rows count as rare ones; if there were none, they
+    are 0 in all columns of their feature.
 
     The methods ``rank``, ``decision_function``, ``mean_rank``, ``predict_proba``,
     ``explain`` and ``staged_predict`` exist if the ranker has them. More rows can be
@@ -185,15 +256,29 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     """
 
     _stored_fields: ClassVar = _STORED
-    _rules: ClassVar[Rules] = {"ranker": _ranker, "scale": boolean}
+    _rules: ClassVar[Rules] = {
+        "ranker": _ranker,
+        "scale": boolean,
+        "category": _columns,
+        "keep": _columns,
+    }
 
     __metadata_request__fit: ClassVar = ROUTED_TO_FIT
     __metadata_request__predict: ClassVar = ROUTED_TO_PREDICT
     __metadata_request__score: ClassVar = ROUTED_TO_SCORE
 
-    def __init__(self, ranker: Estimator, *, scale: bool = True) -> None:
+    def __init__(
+        self,
+        ranker: Estimator,
+        *,
+        scale: bool = True,
+        category: Sequence[str] | None = None,
+        keep: Sequence[str] | None = None,
+    ) -> None:
         self.ranker = ranker
         self.scale = scale
+        self.category = category
+        self.keep = keep
 
     def fit(self, X: MatrixLike, y: VectorLike, **fit_params: object) -> Self:
         """Learn how to prepare columns, then the ranker.
@@ -220,19 +305,34 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 raise refusal(name, rule, "one", error=TypeError)
         # Names are kept of a copy: a fit that fails leaves this model as it was.
         fresh: Any = copy(self)
-        names, columns = fresh._table(X, reset=True)
-        levels = [learn_levels(n, c) for n, c in zip(names, columns, strict=True)]
-        prepared = coded(names, columns, levels)
+        names, arrays = fresh._table(X, reset=True)
+        orders, categories = _categoricals(X, names)
+        table = Columns(dict(zip(names, arrays, strict=True)), "X", orders=orders)
+        coding = Coding.of(
+            table,
+            names,
+            category=(*categories, *(self.category or ())),
+            keep=self.keep or (),
+            by_values=False,
+        )
+        prepared = coding.matrix(table)
+        if any(isinstance(coder, ByTarget) for coder in coding.coders.values()):
+            qid: Any = fit_params.get("qid")
+            query = None if qid is None else Queries.of(qid, len(prepared)).of_rows()
+            heights = _heights(self.ranker, y, len(prepared))
+            coding, prepared = coding.with_codes(prepared, heights, query)
         shift, scale = None, None
         if self.scale:
             if np.isinf(prepared).any():
                 column = int(np.argmax(np.isinf(prepared).any(axis=0)))
-                got = f"some in column {coded_names(names, levels)[column]!r}"
+                got = f"some in column {coding.features[column]!r}"
                 raise refusal("X", "be without infinity", got, error=ValueError)
             shift, scale = scaling = Scaling.learn(prepared)
             prepared = scaling.apply(prepared)
         ranker = clone(self.ranker).fit(prepared, y, **fit_params)
-        self.ranker_, self.levels_ = ranker, levels
+        reasons = {role.column: role.why for role in coding.column_roles}
+        coders = [coding.coders.get(name, LeftOut(reasons[name])) for name in names]
+        self.ranker_, self.coders_ = ranker, coders
         self.shift_, self.scale_ = shift, scale
         self.n_features_in_ = fresh.n_features_in_
         if hasattr(fresh, "feature_names_in_"):
@@ -243,24 +343,31 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
     @classmethod
     def _of(
-        cls,
-        ranker: Estimator,
-        levels: Mapping[str, Sequence[str] | None],
-        scaling: tuple[Floats, Floats] | None,
+        cls, ranker: Estimator, coders: Mapping[str, Coder], scaling: tuple[Floats, Floats] | None
     ) -> Self:
         """Return a fitted model of a ranker that was fitted to prepared rows."""
         model = cls(clone(ranker), scale=scaling is not None)
-        every = (None if v is None else tuple(v) for v in levels.values())
-        model.ranker_, model.levels_ = ranker, list(every)
+        model.ranker_, model.coders_ = ranker, list(coders.values())
         model.shift_, model.scale_ = (None, None) if scaling is None else scaling
-        model.n_features_in_ = len(levels)
-        model.feature_names_in_ = np.array(list(levels), dtype=object)
+        model.n_features_in_ = len(coders)
+        model.feature_names_in_ = np.array(list(coders), dtype=object)
         return model
+
+    @property
+    def levels_(self) -> list[tuple[str, ...] | None]:
+        """The values of each column that has a prepared column for each of them."""
+        return [coder.levels if isinstance(coder, OneHot) else None for coder in self.coders_]
+
+    @property
+    def left_out_(self) -> dict[str, str]:
+        """The columns that are left out, and why."""
+        pairs = self._named_coders().items()
+        return {name: coder.why for name, coder in pairs if isinstance(coder, LeftOut)}
 
     @property
     def prepared_names_(self) -> list[str]:
         """The names of prepared columns."""
-        return coded_names(self._names(), self.levels_)
+        return coded_names(self._named_coders())
 
     def prepare(self, X: MatrixLike) -> Floats:
         """Return rows as the ranker takes them.
@@ -276,8 +383,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             Numbers, scaled if `scale`.
         """
         check_is_fitted(self)
-        names, columns = self._table(X, reset=False)
-        return self._prepared(names, columns)
+        names, arrays = self._table(X, reset=False)
+        return self._prepared(dict(zip(names, arrays, strict=True)))
 
     def predict(self, X: MatrixLike, **params: object) -> Any:
         """Return the ranker's scores, or classes, of rows.
@@ -362,10 +469,14 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             return [f"x{k}" for k in range(self.n_features_in_)]
         return [str(name) for name in names]
 
-    def _prepared(self, names: Sequence[str], columns: Sequence[Array]) -> Floats:
-        """Return prepared columns, which are in the order of the features."""
-        X = coded(names, columns, self.levels_)
-        if self.shift_ is None or self.scale_ is None:
+    def _named_coders(self) -> dict[str, Coder]:
+        return dict(zip(self._names(), self.coders_, strict=True))
+
+    def _prepared(self, columns: Mapping[str, Array], *, is_scaled: bool = True) -> Floats:
+        """Return prepared columns; those that are left out may be missing."""
+        n_rows = len(next(iter(columns.values())))
+        X = coded(self._named_coders(), columns, n_rows)
+        if self.shift_ is None or self.scale_ is None or not is_scaled:
             return X
         return Scaling(self.shift_, self.scale_).apply(X)
 
@@ -407,13 +518,54 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         if not hasattr(self, "feature_names_in_"):
             self._check_width(len(frame))
             return list(frame)
-        names = self._names()
-        missing = [name for name in names if name not in set(frame)]
+        needed = [n for n, coder in self._named_coders().items() if type(coder) is not LeftOut]
+        missing = [name for name in needed if name not in set(frame)]
         if missing:
             rule = "have all columns that were learnt from"
             raise refusal("X", rule, f"none called {missing[0]!r}")
-        return names
+        return needed
 
 
 def _takes_gaps(ranker: object) -> bool:
     return isinstance(ranker, BaseEstimator) and bool(get_tags(ranker).input_tags.allow_nan)
+
+
+def _categoricals(X: Any, names: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Return the orders of ordered columns of a frame, and its unordered categoricals.
+
+    Categoricals of pandas may be ordered, enumerations of polars are.
+    """
+    orders: dict[str, tuple[str, ...]] = {}
+    unordered: list[str] = []
+    for name in names if frame_names(X) is not None else ():
+        dtype = X[name].dtype
+        kind = type(dtype).__name__
+        if kind == "CategoricalDtype" and dtype.ordered:
+            texts = as_texts(np.asarray(dtype.categories))
+            orders[name] = tuple(text for text in texts if text is not None)
+        elif kind == "Enum":
+            orders[name] = tuple(dtype.categories.to_list())
+        elif kind in ("CategoricalDtype", "Categorical"):
+            unordered.append(name)
+    return orders, unordered
+
+
+def _heights(ranker: object, y: Any, n_rows: int) -> Floats:
+    """Return what is to be predicted as numbers: levels of classes, grades, pairs won."""
+    if isinstance(y, Preferences):
+        heights = np.zeros(n_rows)
+        for part in y.parts:
+            if isinstance(part, GradedRows):
+                heights[part.rows] += part.grade
+            else:
+                better, worse, weight = part.pairs
+                np.add.at(heights, better, weight)
+                np.subtract.at(heights, worse, weight)
+        return heights
+    column = read_labels(y)
+    column.check_length(n_rows)
+    if not hasattr(ranker, "classes"):
+        return read_grades(y)
+    classes: Any = ranker.classes
+    scale = Scale.inferred(column) if classes is None else Scale.given(classes)
+    return scale.levels(column, slice(None)).astype(np.float64)
