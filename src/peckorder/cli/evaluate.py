@@ -20,14 +20,22 @@ from peckorder.compare.table_case import known_rows
 from peckorder.feedback import is_missing
 from peckorder.metrics import intervals
 from peckorder.tables import column_names as words
-from peckorder.tables.columns import Columns, check_column, counted, distinct, listed, numeric
+from peckorder.tables.columns import (
+    Columns,
+    check_column,
+    counted,
+    distinct,
+    listed,
+    numeric,
+    split_names,
+)
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import numbers_of, typed
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
 from peckorder.tables.files.source import name_of, short
 from peckorder.tables.roles import ColumnRole, Role, column_of
-from peckorder.tables.task import split_names, whole_if_it_is
+from peckorder.tables.task import whole_if_it_is
 
 _LISTS: Final = ("ndcg@10", "ap", "rr")
 _TIES: Final = ("expected", "best", "worst", "order", "docid")

@@ -32,7 +32,7 @@ from peckorder.compare.tuning import (
 )
 from peckorder.estimators import AggregatePRank, PRank, RankBoost, SVRank
 from peckorder.metrics import disagreement
-from peckorder.tables.coders import Coders
+from peckorder.tables.coded_columns import Coders
 from peckorder.tables.features import Scaling
 
 # Kernels of all pairs of rows are kept and decomposed: some seconds.

@@ -12,7 +12,7 @@ from peckorder.compare.ratings_case import RatingsCase
 from peckorder.compare.table_case import TableCase
 from peckorder.compare.tuning import innermost
 from peckorder.estimators import AggregatePRank, PRank, TableRanker
-from peckorder.tables.coders import Coders
+from peckorder.tables.coded_columns import Coders
 from peckorder.tables.features import Scaling
 
 

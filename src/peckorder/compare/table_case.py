@@ -21,7 +21,7 @@ from peckorder.compare.measures import (
 )
 from peckorder.compare.tuning import Loss, layers, list_loss, pair_loss, step_loss
 from peckorder.model_selection import QueryKFold
-from peckorder.tables.coders import recoded
+from peckorder.tables.coded_columns import recoded
 from peckorder.tables.columns import Columns, counted, cut_out, drawn, is_empty, numeric
 from peckorder.tables.features import Coding
 from peckorder.tables.leaks import leak_notes

@@ -12,20 +12,19 @@ from datetime import date, datetime
 from decimal import Decimal
 from numbers import Real
 from reprlib import repr as short
-from typing import Any, ClassVar, Final, Self, TypeAlias
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats, Ints
 from peckorder.feedback import is_missing
-from peckorder.storage.fields import Field, FieldType, Table, flag, floats, texts, word
+from peckorder.storage.fields import Field, FieldType, Table, flag, texts, word
 from peckorder.storage.format import Node
 from peckorder.tables.text_cells import DATE_ORDERS, AmountForm, parse_date
 
-# The folds of rows whose codes are learnt from the others.
-_N_FOLDS: Final = 5
 _text: Final = FieldType(Node.text)
+_numbers: Final = FieldType(lambda node, name: tuple(node.floats(name, None).tolist()), np.array)
 
 
 def is_number(cell: object) -> bool:
@@ -59,7 +58,7 @@ def _plain(number: float) -> str:
     return str(int(number)) if number.is_integer() else str(number)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Coder(ABC):
     """How one column becomes columns of numbers."""
 
@@ -119,7 +118,7 @@ class Number(Coder):
         return next((row for row, cell in enumerate(cells) if isinstance(cell, str)), None)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class LeftOut(Coder):
     """Nothing is made of the column, for the reason `why`."""
 
@@ -146,7 +145,7 @@ _LEVELS: Final = Field("levels", texts())
 _OF_NUMBERS: Final = Field("of_numbers", flag())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Levels(Coder):
     """A column of texts, `levels`, or of numbers that stand for nothing else (`of_numbers`)."""
 
@@ -174,7 +173,7 @@ class _Levels(Coder):
         return Number().first_wrong(column) if self.of_numbers else None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class OneHot(_Levels):
     """A column of 1 and 0 for each level, and perhaps one for all other text.
 
@@ -204,7 +203,7 @@ class OneHot(_Levels):
         return np.asarray(position[:, None] == np.arange(width), dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Ordered(_Levels):
     """One column: the position of a level in its order, from 0 on."""
 
@@ -228,7 +227,7 @@ def _check_codes(node: Node) -> None:
         raise node.refuse("codes", "one for each level, and one for others")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ByTarget(_Levels):
     """One column: what is to be predicted, on average over the rows of a level.
 
@@ -237,10 +236,10 @@ class ByTarget(_Levels):
     the numbers of levels stand for them.
     """
 
-    codes: Floats | None = None
+    codes: tuple[float, ...] | None = None
     kind = "by target"
     unseen = "one of the rare ones"
-    fields = Table(_LEVELS, _OF_NUMBERS, Field("codes", floats("codes")), complete=_check_codes)
+    fields = Table(_LEVELS, _OF_NUMBERS, Field("codes", _numbers), complete=_check_codes)
 
     def names(self, name: str) -> list[str]:
         """Return the name."""
@@ -258,7 +257,7 @@ class ByTarget(_Levels):
             return position
         is_known = ~np.isnan(position)
         found = np.full(len(position), np.nan)
-        found[is_known] = self.codes[position[is_known].astype(np.int64)]
+        found[is_known] = np.array(self.codes)[position[is_known].astype(np.int64)]
         return found
 
     def learn(self, position: Floats, y: Floats) -> Self:
@@ -277,7 +276,7 @@ class ByTarget(_Levels):
         above = sums / np.maximum(count, 1)
         free = len(y) - int((count > 0).sum())
         if free <= 0:  # one row per level says nothing about chance
-            return replace(self, codes=np.full(n_levels, mean))
+            return replace(self, codes=(mean,) * n_levels)
         within = float(((y - mean - above[level]) ** 2).sum()) / free
         size = len(y) - float((count.astype(np.float64) ** 2).sum()) / len(y)
         n_others = int((count > 0).sum()) - 1
@@ -285,10 +284,10 @@ class ByTarget(_Levels):
         between = max(explained / size, 0.0) if size > 0 else 0.0
         total = count * between + within
         share = np.divide(count * between, total, out=np.zeros(n_levels), where=total > 0)
-        return replace(self, codes=mean + share * above)
+        return replace(self, codes=tuple((mean + share * above).tolist()))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Parsed(Coder):
     """A column of text that stands for something else, cell by cell."""
 
@@ -321,7 +320,7 @@ def _take_form(node: Node) -> None:
     node.values["form"] = AmountForm(node.values.pop("unit"), node.values.pop("has_comma"))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Amount(_Parsed):
     """Numbers written as text: ``53.3%``, ``$6,188.62``, ``12 km``."""
 
@@ -359,7 +358,7 @@ def _check_parts(node: Node) -> None:
         raise node.refuse("parts", f"some of {', '.join(PARTS)}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Dates(_Parsed):
     """Columns of the parts of dates: year, month, day, weekday, hour, days since 1970.
 
@@ -408,82 +407,3 @@ class Dates(_Parsed):
             X[:, k] = seconds.astype(np.int64) / 86400 if part == "days" else numbers[part]
         X[is_gap] = np.nan
         return X
-
-
-_KINDS: Final[dict[str, Any]] = {
-    coder.kind: coder for coder in (LeftOut, OneHot, Ordered, ByTarget, Amount, Dates)
-}
-Coders: TypeAlias = Mapping[str, Coder]
-
-
-def write_coder(position: int, coder: Coder) -> dict[str, Any]:
-    """Return what a model file says of the coder of a column."""
-    return {"column": position, "kind": coder.kind, **coder.fields.write(coder)}
-
-
-def read_coder(node: Node, n_columns: int) -> tuple[int, Coder]:
-    """Return a coder, and the position of its column, trusting nothing."""
-    position = node.whole("column", 0, n_columns - 1)
-    kind = _KINDS[node.word("kind", *_KINDS)]
-    return position, kind(**kind.fields.read(node))
-
-
-def coded(coders: Coders, columns: Mapping[str, Array], n_rows: int) -> Floats:
-    """Return the columns of numbers that are made of columns, side by side."""
-    X = np.empty((n_rows, sum(len(coder.names("")) for coder in coders.values())))
-    position = 0
-    for name, coder in coders.items():
-        width = len(coder.names(""))
-        if width:
-            X[:, position : position + width] = coder.apply(name, columns[name])
-        position += width
-    return X
-
-
-def coded_names(coders: Coders) -> list[str]:
-    """Return the names of columns of numbers: ``alcohol``, ``colour=red``."""
-    return [made for name, coder in coders.items() for made in coder.names(name)]
-
-
-def with_codes(
-    coders: Coders, X: Floats, y: Floats, qid: Array | None = None, groups: Array | None = None
-) -> tuple[Coders, Floats]:
-    """Learn the codes of columns that are coded by the target; replace numbers of levels.
-
-    The code of a row is learnt from other rows, those of four in five folds: rows of a
-    query, or another group, are in one fold. With queries codes are of the difference to
-    the mean of the query. Coders that are returned have learnt from all rows. O(n) time
-    per column.
-    """
-    if not any(isinstance(coder, ByTarget) for coder in coders.values()):
-        return coders, X
-    kept_whole = groups if qid is None else qid
-    unit = np.arange(len(y))
-    if kept_whole is not None:
-        unit = np.unique(kept_whole, return_inverse=True)[1]
-    if qid is not None:
-        y = y - (np.bincount(unit, y) / np.bincount(unit))[unit]
-    n_units = int(unit.max()) + 1
-    fold = np.random.default_rng(0).permutation(np.arange(n_units) % _N_FOLDS)[unit]
-    found, X, position = dict(coders), X.copy(), 0
-    for name, coder in coders.items():
-        if isinstance(coder, ByTarget):
-            level = X[:, position].copy()
-            for k in range(min(_N_FOLDS, n_units)):
-                others = fold != k
-                X[~others, position] = coder.learn(level[others], y[others]).code(level[~others])
-            found[name] = coder.learn(level, y)
-        position += len(coder.names(""))
-    return found, X
-
-
-def recoded(coders: Coders, X: Floats) -> Floats:
-    """Return rows with codes in place of the numbers of levels."""
-    if not any(isinstance(coder, ByTarget) for coder in coders.values()):
-        return X
-    X, position = X.copy(), 0
-    for coder in coders.values():
-        if isinstance(coder, ByTarget):
-            X[:, position] = coder.code(X[:, position])
-        position += len(coder.names(""))
-    return X

@@ -15,12 +15,12 @@ from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats
 from peckorder.feedback import is_missing
 from peckorder.tables import column_names as words
+from peckorder.tables.coded_columns import Coders, coded, coded_names, with_codes
 from peckorder.tables.coders import (
     PARTS,
     Amount,
     ByTarget,
     Coder,
-    Coders,
     Dates,
     LeftOut,
     Number,
@@ -28,14 +28,10 @@ from peckorder.tables.coders import (
     Ordered,
     as_numbers,
     as_texts,
-    coded,
-    coded_names,
     is_number,
-    with_codes,
 )
-from peckorder.tables.columns import Columns, check_column, numeric
+from peckorder.tables.columns import Columns, check_column, numbers_rows, split_names
 from peckorder.tables.roles import ColumnRole, Role
-from peckorder.tables.task import split_names
 from peckorder.tables.text_cells import AmountForm, DateForm, order_of_words
 
 # Deviations relative to the mean of numbers that differ by their last bits.
@@ -279,7 +275,7 @@ def _if_it_says_nothing(column: _Column) -> _Choice | None:
         return None
     if column.n_values < 2:
         return _left_out("the same value in all rows" if column.n_values else "empty")
-    if _numbers_rows(column.whole) and not column.left_out:
+    if numbers_rows(column.whole) and not column.left_out:
         return _left_out("the numbers of rows, by its values")
     return None
 
@@ -428,15 +424,6 @@ def matrix_of(columns: Columns, features: Sequence[str]) -> Floats:
             scaling = Scaling(np.array(float(formula[2])), np.array(float(formula[3])))
             X[:, position] = scaling.apply(values_of(columns, formula[1]))
     return X
-
-
-def _numbers_rows(array: Array) -> bool:
-    """Return whether a column counts the rows up or down; some may have been left out."""
-    if not numeric(array) or len(array) < 3:
-        return False
-    steps = np.diff(array.astype(np.float64))
-    steps = steps if steps[0] > 0 else -steps
-    return bool((steps > 0).all() and (steps == 1).mean() > 0.9)
 
 
 def _check_finite(name: str, array: Array) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,103 +12,17 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from peckorder._base import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE
 from peckorder._core.errors import entry, refusal
-from peckorder._core.typing import Array, Estimator, Floats, Ints, MatrixLike, VectorLike
+from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters
-from peckorder.feedback import GradedRows, Preferences, Queries, Scale, read_grades, read_labels
-from peckorder.storage.fields import OMITTED, Field, FieldType, Table, array, floats, nullable
-from peckorder.storage.fields import texts as text_list
+from peckorder.feedback import Queries
+from peckorder.storage.fields import Field, FieldType, Table, floats, nullable
 from peckorder.storage.format import Node
 from peckorder.storage.mixin import StoredModel, inner_models
 from peckorder.storage.models import document, read_document
-from peckorder.tables.coders import (
-    ByTarget,
-    Coder,
-    LeftOut,
-    Number,
-    OneHot,
-    as_texts,
-    coded,
-    coded_names,
-    read_coder,
-    write_coder,
-)
-from peckorder.tables.columns import Columns, frame_names
+from peckorder.tables.coded_columns import CODERS, coded, coded_names, heights_of, read_coders
+from peckorder.tables.coders import ByTarget, Coder, LeftOut, OneHot
+from peckorder.tables.columns import Columns, categoricals, frame_names
 from peckorder.tables.features import Coding, Scaling
-
-
-def _read_ends(node: Node, name: str) -> Ints:
-    n_columns, texts = int(node.values["is_text"].sum()), node.values["levels"]
-    return node.pointers(name, len(texts or ()), n_columns + 1)
-
-
-def _plain_levels(model: Any) -> list[tuple[str, ...] | None]:
-    """Return, for each column with a column per text, its texts; None for others."""
-    return [
-        coder.levels if isinstance(coder, OneHot) and coder.is_plain else None
-        for coder in model.coders_
-    ]
-
-
-def _text_levels(model: Any) -> list[tuple[str, ...]]:
-    return [texts for texts in _plain_levels(model) if texts is not None]
-
-
-def _write_coders(model: Any) -> Any:
-    """Return the coders of columns that are neither numbers nor a column per text."""
-    plain = _plain_levels(model)
-    others = [
-        write_coder(k, coder)
-        for k, coder in enumerate(model.coders_)
-        if plain[k] is None and type(coder) is not Number
-    ]
-    return others or OMITTED
-
-
-def _read_coders(node: Node, name: str) -> list[tuple[int, Coder]]:
-    n_columns = node.sizes["features"]
-    return [read_coder(child, n_columns) for child in node.children(name)]
-
-
-# The texts of all columns of text, one after another, and where each column ends. Others
-# than these and numbers are in `coders`, which older files do not have.
-_LEVELS = (
-    Field(
-        "is_text",
-        array("b1", "features"),
-        lambda model: np.array([texts is not None for texts in _plain_levels(model)]),
-    ),
-    Field(
-        "levels",
-        nullable(text_list()),
-        lambda model: list(chain(*columns)) if (columns := _text_levels(model)) else None,
-    ),
-    Field(
-        "ends",
-        nullable(FieldType(_read_ends)),
-        lambda model: (
-            np.cumsum([0, *map(len, columns)]) if (columns := _text_levels(model)) else None
-        ),
-    ),
-    Field("coders", FieldType(_read_coders), _write_coders, optional=True),
-)
-
-
-def _coders(node: Node) -> list[Coder]:
-    """Return the coder of each column."""
-    is_text, flat, ends = (node.values.pop(field.name) for field in _LEVELS[:3])
-    coders: list[Coder] = [Number()] * len(is_text)
-    if is_text.any() != (flat is not None) or is_text.any() != (ends is not None):
-        raise node.refuse("levels", "null without columns of text, and only then")
-    for k, column in enumerate(np.flatnonzero(is_text).tolist()):
-        texts = tuple(flat[ends[k] : ends[k + 1]])
-        coders[column] = OneHot(texts)
-        if len(set(texts)) < len(texts):
-            raise node.refuse("levels", "texts that differ within a column")
-    for column, coder in node.values.pop("coders", ()):
-        if type(coders[column]) is not Number:
-            raise node.refuse("coders", "one for each column at most")
-        coders[column] = coder
-    return coders
 
 
 def _complete(node: Node) -> None:
@@ -117,7 +30,7 @@ def _complete(node: Node) -> None:
     names = getattr(node.owner, "feature_names_in_", None)
     if names is not None and len(set(names.tolist())) < len(names):
         raise node.refuse("feature_names", "names that differ")
-    values["coders_"] = _coders(node)
+    values["coders_"] = read_coders(node)
     width = sum(len(coder.names("")) for coder in values["coders_"])
     if node.sizes.setdefault("prepared", width) != width:
         raise node.refuse("shift", f"of shape ({width})")
@@ -149,7 +62,7 @@ def _read_ranker(node: Node, name: str) -> StoredModel:
 
 
 _STORED = Table(
-    *_LEVELS,
+    *CODERS,
     Field("shift", nullable(floats("prepared")), "shift_"),
     Field("scale", nullable(floats("prepared")), "scale_"),
     Field("ranker", FieldType(_read_ranker, _write_ranker), "ranker_"),
@@ -306,7 +219,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         # Names are kept of a copy: a fit that fails leaves this model as it was.
         fresh: Any = copy(self)
         names, arrays = fresh._table(X, reset=True)
-        orders, categories = _categoricals(X, names)
+        orders, categories = categoricals(X, names)
         table = Columns(dict(zip(names, arrays, strict=True)), "X", orders=orders)
         coding = Coding.of(
             table,
@@ -319,7 +232,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         if any(isinstance(coder, ByTarget) for coder in coding.coders.values()):
             qid: Any = fit_params.get("qid")
             query = None if qid is None else Queries.of(qid, len(prepared)).of_rows()
-            heights = _heights(self.ranker, y, len(prepared))
+            heights = heights_of(self.ranker, y, len(prepared))
             coding, prepared = coding.with_codes(prepared, heights, query)
         shift, scale = None, None
         if self.scale:
@@ -528,44 +441,3 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
 def _takes_gaps(ranker: object) -> bool:
     return isinstance(ranker, BaseEstimator) and bool(get_tags(ranker).input_tags.allow_nan)
-
-
-def _categoricals(X: Any, names: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return the orders of ordered columns of a frame, and its unordered categoricals.
-
-    Categoricals of pandas may be ordered, enumerations of polars are.
-    """
-    orders: dict[str, tuple[str, ...]] = {}
-    unordered: list[str] = []
-    for name in names if frame_names(X) is not None else ():
-        dtype = X[name].dtype
-        kind = type(dtype).__name__
-        if kind == "CategoricalDtype" and dtype.ordered:
-            texts = as_texts(np.asarray(dtype.categories))
-            orders[name] = tuple(text for text in texts if text is not None)
-        elif kind == "Enum":
-            orders[name] = tuple(dtype.categories.to_list())
-        elif kind in ("CategoricalDtype", "Categorical"):
-            unordered.append(name)
-    return orders, unordered
-
-
-def _heights(ranker: object, y: Any, n_rows: int) -> Floats:
-    """Return what is to be predicted as numbers: levels of classes, grades, pairs won."""
-    if isinstance(y, Preferences):
-        heights = np.zeros(n_rows)
-        for part in y.parts:
-            if isinstance(part, GradedRows):
-                heights[part.rows] += part.grade
-            else:
-                better, worse, weight = part.pairs
-                np.add.at(heights, better, weight)
-                np.subtract.at(heights, worse, weight)
-        return heights
-    column = read_labels(y)
-    column.check_length(n_rows)
-    if not hasattr(ranker, "classes"):
-        return read_grades(y)
-    classes: Any = ranker.classes
-    scale = Scale.inferred(column) if classes is None else Scale.given(classes)
-    return scale.levels(column, slice(None)).astype(np.float64)

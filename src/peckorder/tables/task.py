@@ -1,6 +1,6 @@
 """What is to be learnt from a table: recognised by its columns, or as the user says."""
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from peckorder.tables.columns import (
     is_empty,
     is_whole,
     numeric,
+    split_names,
 )
 from peckorder.tables.roles import ColumnRole, Role, find_query, find_target, given_columns
 from peckorder.tables.text_cells import order_of_words
@@ -118,15 +119,6 @@ def _check_apart(given: Mapping[str, str], dropped: tuple[str, ...]) -> None:
 def _check_alone(given: Mapping[str, str], role: str, when: str) -> None:
     if role in given:
         raise refusal(role, f"only be given {when}", repr(given[role]))
-
-
-def split_names(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
-    """Yield names, also those between commas, unless a name has a comma itself."""
-    for text in texts:
-        if text in known:
-            yield text
-        else:
-            yield from (part.strip() for part in text.split(","))
 
 
 def _ratings(
