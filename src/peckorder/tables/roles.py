@@ -122,11 +122,18 @@ def _no_query(columns: Columns, name: str, has_lists: bool) -> str:
     return ""
 
 
-def find_target(columns: Columns, names: Sequence[str]) -> Found:
-    """Find what is to be predicted by its usual names; sure names come first."""
+def find_target(columns: Columns, names: Sequence[str], *, may_drop: bool = True) -> Found:
+    """Find what is to be predicted by its usual names; sure names come first.
+
+    `may_drop`: other columns with such a name are features, unless they are left out.
+    """
     found = _by_strength(names, words.TARGET)
     found.sort(key=lambda name: not _differs(columns.arrays[name]))
-    return Found(next(iter(found), None), _others("target", found, "what is to be predicted"))
+    notes = _others("target", found, "what is to be predicted")
+    if notes and may_drop:
+        drop = " ".join(f"--drop {name!r}" for name in found[1:])
+        notes = (f"{notes[0]} If it is not known before, {drop}.",)
+    return Found(next(iter(found), None), notes)
 
 
 def _differs(array: Array) -> bool:
@@ -145,12 +152,7 @@ def _others(option: str, found: Sequence[str], what: str) -> tuple[str, ...]:
     if len(found) < 2:
         return ()
     others = ", ".join(map(repr, found[1:]))
-    drop = " ".join(f"--drop {name!r}" for name in found[1:])
-    more = f" A feature that is a copy of it says too much: {drop}." if option == "target" else ""
-    return (
-        f"{found[0]!r} was taken for {what}; {others} could be that, too "
-        f"(--{option} {found[1]!r}).{more}",
-    )
+    return (f"{found[0]!r} was taken for {what}; {others} could be that, too (--{option} NAME).",)
 
 
 def find_column(columns: Columns, what: str, given: str | None, usual: Iterable[str]) -> str | None:

@@ -297,6 +297,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         """
         check_is_fitted(self)
         names, arrays = self._table(X, reset=False)
+        if not hasattr(self, "feature_names_in_"):
+            names = self._names()
         return self._prepared(dict(zip(names, arrays, strict=True)))
 
     def predict(self, X: MatrixLike, **params: object) -> Any:

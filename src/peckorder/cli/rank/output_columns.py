@@ -13,17 +13,15 @@ import pyarrow.compute as pc
 from peckorder._core.cells import is_number
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array
-from peckorder.cli.evaluate import NONE, TARGETS
 from peckorder.cli.options import RankOptions
 from peckorder.cli.outputs import Notes
-from peckorder.tables.column_names import first_named
 from peckorder.tables.columns import Columns, check_column, counted, is_empty
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import id_columns
 from peckorder.tables.files.source import short
 from peckorder.tables.files.trec import TARGET
 from peckorder.tables.files.write import to_arrow
-from peckorder.tables.roles import ColumnRole, Role
+from peckorder.tables.roles import ColumnRole, Role, find_target, is_unset
 
 # What `rank` adds to rows.
 ADDED: Final = ("score", "predicted", "position", "gap", "above_cut")
@@ -41,13 +39,13 @@ def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptio
         return options
     asked = options.target
     names = [name for name in block.names if name not in ADDED]
-    if asked == NONE and NONE not in names:
+    if is_unset(asked, names):
         target = None
     elif asked is not None:
         check_column(block, "target", asked)
         target = asked
     else:
-        target = TARGET if TARGET in names else first_named(names, TARGETS)
+        target = TARGET if TARGET in names else find_target(block, names).column
     if target is None:
         notes.add("No column of targets: all are 0 in LETOR (--target NAME).")
     else:
