@@ -19,6 +19,7 @@ from peckorder._core.errors import refusal
 from peckorder._core.typing import PathLike
 from peckorder.cli.options import OutputOptions
 from peckorder.storage.format.container import MAGIC
+from peckorder.tables.coders import RARE
 from peckorder.tables.columns import Columns, counted, is_empty
 from peckorder.tables.files.source import is_standard, short
 from peckorder.tables.files.write import check_target
@@ -124,8 +125,9 @@ class Notes:
     def sentences(self) -> list[str]:
         """All sentences."""
         unseen = [
-            f"{column}: {counted(n, 'row has', 'rows have')} a value that the model has "
-            f"not learnt from, such as {short(first)}; it counts as {meaning}."
+            f"{column}: {counted(n, 'row has', 'rows have')} a value that "
+            f"{'is new or rare' if meaning == RARE else 'the model has not learnt from'}, such "
+            f"as {short(first)}; it counts as {meaning}."
             for column, (n, first, meaning) in self._unseen.items()
         ]
         rows = counted(self._n_rows, "row", "rows")

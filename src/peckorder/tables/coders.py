@@ -23,6 +23,8 @@ from peckorder.storage.fields import Field, FieldType, Table, flag, texts, word
 from peckorder.storage.format import Node
 from peckorder.tables.text_cells import DATE_ORDERS, AmountForm, parse_date
 
+# What new text counts as where rare texts are one level.
+RARE: Final = "one of the rare ones"
 _text: Final = FieldType(Node.text)
 _numbers: Final = FieldType(lambda node, name: tuple(node.floats(name, None).tolist()), np.array)
 
@@ -67,9 +69,13 @@ class Coder(ABC):
     fields: ClassVar[Table] = Table()
     # What cells must be.
     rule: ClassVar[str] = "be text"
-    # What an empty cell means, and new text; "" where that is NaN.
+    # What an empty cell means; "" where that is NaN.
     gap: ClassVar[str] = ""
-    unseen: ClassVar[str] = ""
+
+    @property
+    def unseen(self) -> str:
+        """What text means that was not learnt from; "" where that is NaN."""
+        return ""
 
     @property
     def reads_numbers(self) -> bool:
@@ -183,8 +189,12 @@ class OneHot(_Levels):
     has_other: bool = False
     kind = "levels"
     gap = "none of its values"
-    unseen = "none"
     fields = Table(_LEVELS, _OF_NUMBERS, Field("has_other", flag()), complete=_check_levels)
+
+    @property
+    def unseen(self) -> str:
+        """What other text counts as."""
+        return RARE if self.has_other else "none"
 
     @property
     def is_plain(self) -> bool:
@@ -238,7 +248,6 @@ class ByTarget(_Levels):
 
     codes: tuple[float, ...] | None = None
     kind = "by target"
-    unseen = "one of the rare ones"
     fields = Table(_LEVELS, _OF_NUMBERS, Field("codes", _numbers), complete=_check_codes)
 
     def names(self, name: str) -> list[str]:
@@ -250,6 +259,11 @@ class ByTarget(_Levels):
         position = self.positions(name, column, len(self.levels)).astype(np.float64)
         position[position < 0] = np.nan
         return self.code(position)[:, None]
+
+    @property
+    def unseen(self) -> str:
+        """What other text counts as."""
+        return RARE
 
     def code(self, position: Floats) -> Floats:
         """Return the codes of levels by their numbers."""

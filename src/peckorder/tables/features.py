@@ -242,9 +242,13 @@ class _Column:
 
     @property
     def is_id(self) -> bool:
-        """Whether the name is that of ids, which few values may not be."""
+        """Whether there are many values, none of them a fraction, and the name is that of ids."""
         usual = words.USER | words.ITEM | words.CODE | words.QUERY
-        return words.first_named([self.name], usual) is not None
+        if not self.is_many or words.first_named([self.name], usual) is None:
+            return False
+        numbers = as_numbers(self.name, self.array) if self.are_numbers else np.empty(0)
+        numbers = numbers[np.isfinite(numbers)]
+        return bool((numbers == np.floor(numbers)).all())
 
     @property
     def left_out(self) -> str:
@@ -299,7 +303,7 @@ def _if_numbers(column: _Column) -> _Choice | None:
         return None
     if column.left_out:
         return _left_out(column.left_out)
-    if column.is_id and column.is_many:
+    if column.is_id:
         return _left_out("an id, by its name")
     return _Choice(Number(), "numbers")
 
@@ -327,7 +331,7 @@ def _if_dates(column: _Column) -> _Choice | None:
 def _if_id(column: _Column) -> _Choice | None:
     if column.left_out:
         return _left_out(column.left_out)
-    if column.is_many and column.is_id:
+    if column.is_id:
         return _left_out("an id, by its name")
     are_digits = column.is_many and all(re.fullmatch("[0-9]+", text) for text in column.counts)
     if are_digits and any(text.startswith("0") and len(text) > 1 for text in column.counts):

@@ -91,6 +91,7 @@ class Found(NamedTuple):
 def find_query(columns: Columns, names: Sequence[str], *, has_lists: bool = False) -> Found:
     """Find queries by their usual names: whole numbers, or text, with several rows each.
 
+    Where the name may mean something else, as ``q``, the rows of one stand together.
     `has_lists`: whatever their number of rows, as in a file that is ranked, which may
     have one query, or in one block of it.
     """
@@ -119,6 +120,9 @@ def _no_query(columns: Columns, name: str, has_lists: bool) -> str:
         return "since there is one only"
     if 2 * int(count[count > 1].sum()) < len(known):
         return "since most have one row"
+    n_runs = 1 + int((known[1:] != known[:-1]).sum())
+    if words.first_named([name], words.SURE) is None and n_runs > 2 * len(values):
+        return "since rows of one do not stand together"
     return ""
 
 

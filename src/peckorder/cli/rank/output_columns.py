@@ -179,12 +179,16 @@ class Spilled:
         self._file: IO[bytes] = TemporaryFile()  # noqa: SIM115
         self._source = ""
         scores: list[Array] = [np.empty(0)]
-        for block in blocks:
-            self._source = block.source
-            scores.append(block.arrays["score"])
-            table = to_arrow(block)
-            with pa.ipc.new_stream(self._file, table.schema) as writer:
-                writer.write_table(table)
+        try:
+            for block in blocks:
+                self._source = block.source
+                scores.append(block.arrays["score"])
+                table = to_arrow(block)
+                with pa.ipc.new_stream(self._file, table.schema) as writer:
+                    writer.write_table(table)
+        except BaseException:  # of a later block
+            self._file.close()
+            raise
         self.score = np.concatenate(scores)
 
     def __enter__(self) -> Self:
