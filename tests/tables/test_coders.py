@@ -278,23 +278,24 @@ def test_a_row_is_coded_by_other_rows_and_queries_are_kept_whole():
 
 
 def test_text_of_many_values_does_not_leak_the_target():
-    """Noise, of 60 values in 300 rows, makes no ranker better on rows left out."""
-    n = 300
-    noise = np.array([f"v{k}" for k in rng.integers(0, 60, n)], dtype=object)
-    size, losses = rng.normal(size=n), {}
-    y = np.digitize(size + rng.normal(size=n), [-1.0, 0.0, 1.0])
-    for name, arrays in (("with", {"noise": noise}), ("without", {})):
-        columns = table(size=size, other=rng.normal(size=n), **arrays, grade=y)
-        case = make_table_case(columns, recognise(columns))
-        contest = run_contest(case, n_splits=5, only=["PRank", "MPRank", "Ridge"])
-        losses[name] = {r.name: r.mean(contest.measures[0]) for r in contest.results}
-    for name, loss in losses["with"].items():
-        assert loss > losses["without"][name] - 0.03, name
-    alone = table(noise=noise, other=rng.normal(size=n), grade=rng.permutation(y))
-    case = make_table_case(alone, recognise(alone))
-    contest = run_contest(case, n_splits=5, only=["MPRank", "Ridge"])
-    loss = {r.name: r.mean(contest.measures[0]) for r in contest.results}
-    assert min(loss.values()) >= loss["(always the median class)"] - 0.03
+    """Noise in text makes no ranker better on rows left out, and hardly worse."""
+    random, n = np.random.default_rng(0), 300
+    noise = {
+        f"n{j}": np.array([f"v{k}" for k in random.integers(0, 100, n)], dtype=object)
+        for j in range(12)
+    }
+    height = random.normal(size=n)
+    columns = table(**noise, size=random.normal(size=n), height=height)
+    case = make_table_case(columns, recognise(columns, target="height"))
+    assert sum(isinstance(coder, ByTarget) for coder in case.coding.coders.values()) == 12
+    contest = run_contest(case, n_splits=5, only=["MPRank", "Ridge", "RankBoost"])
+    losses = {r.name: r.mean(contest.measures[0]) for r in contest.results}
+    constant = losses.pop("(the same score for all)")
+    for result in contest.results:
+        # With labels of rows left out in their codes it was 0.39 to 0.44.
+        assert result.values["disagreement"].mean() > 0.48, result.name
+    # With a row's own label in its code it was 1.2 times the loss.
+    assert max(losses.values()) < 1.05 * constant
 
 
 def test_text_of_many_values_is_of_use_where_it_says_something():

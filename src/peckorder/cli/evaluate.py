@@ -46,8 +46,8 @@ _ALIASES: Final = {"rank loss": LOSS, "accuracy": RIGHT, "zero one": WRONG, "zer
 
 _SCORES: Final = ("score", "scores", "y_score", "prediction", "pred", "y_pred")
 _CLASSES: Final = ("predicted", "predicted_class")
-# What `rank` adds beside.
-_ADDED: Final = ("position", "gap", "above_cut")
+# What `rank` adds beside scores and classes.
+PLACES: Final = ("position", "gap", "above_cut")
 
 
 class Measured(NamedTuple):
@@ -259,7 +259,7 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
             # Numbers are scores, too.
             is_text = columns.arrays[predicted].dtype.kind not in "iuf"
             score = None if is_text else predicted
-    left = [name for name in free if name not in (score, predicted, *_ADDED)]
+    left = [name for name in free if name not in (score, predicted, *PLACES)]
     target, notes = named.get("target"), tuple[str, ...]()
     if target is None and "target" not in unset:
         target, notes = find_target(columns, left, may_drop=False)

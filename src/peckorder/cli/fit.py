@@ -25,7 +25,13 @@ from peckorder.cli.outputs import (
 from peckorder.collaborative import PersonalRanker
 from peckorder.compare.candidates import CANDIDATES, Candidate, TaskInfo, TrainingRows
 from peckorder.compare.refit import table_model
-from peckorder.compare.table_case import MOST_ROWS, numbered, numeric_labels, select_rows
+from peckorder.compare.table_case import (
+    MOST_ROWS,
+    leak_notes,
+    numbered,
+    numeric_labels,
+    select_rows,
+)
 from peckorder.compare.tuning import (
     SampledMPRank,
     Wrapper,
@@ -42,7 +48,6 @@ from peckorder.tables.features import Coding, Scaling
 from peckorder.tables.files.read import read_table
 from peckorder.tables.files.source import is_standard, name_of
 from peckorder.tables.files.trec import QID, TARGET, whole_numbers
-from peckorder.tables.leaks import leak_notes
 from peckorder.tables.roles import is_unset
 from peckorder.tables.task import SCORES, Task, kind_of_labels, ratings_of, recognise
 

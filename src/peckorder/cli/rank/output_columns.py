@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from peckorder._core.cells import is_number
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array
+from peckorder.cli.evaluate import PLACES
 from peckorder.cli.options import RankOptions
 from peckorder.cli.outputs import Notes
 from peckorder.tables.columns import Columns, check_column, counted, is_empty
@@ -24,7 +25,7 @@ from peckorder.tables.files.write import to_arrow
 from peckorder.tables.roles import ColumnRole, Role, find_target, is_unset
 
 # What `rank` adds to rows.
-ADDED: Final = ("score", "predicted", "position", "gap", "above_cut")
+ADDED: Final = ("score", "predicted", *PLACES)
 TYPED: Final = ("parquet", "jsonl")
 # What floats hold to the last digit.
 _MOST: Final = 1 << 53
