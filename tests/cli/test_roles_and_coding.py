@@ -174,6 +174,19 @@ def test_scores_and_classes_can_be_unset_in_evaluate(tmp_path, monkeypatch, caps
     assert set(said(capsys)["metrics"]) == {"ndcg@10", "ap", "rr"}
 
 
+def test_ordered_words_are_evaluated_in_their_order(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["poor", "fair", "excellent"]
+    lines = [f"{words[k % 3]},{k / 7},{words[k % 2]}" for k in range(12)]
+    (tmp_path / "o.csv").write_text("\n".join(["grade,score,predicted", *lines]) + "\n")
+    assert run("evaluate", "o.csv", "--json") == 0
+    guessed = said(capsys)
+    sentence = "The classes are poor < fair < excellent (--classes for another order)."
+    assert sentence in guessed["notes"]
+    assert run("evaluate", "o.csv", "--classes", "poor,fair,excellent", "--json") == 0
+    assert said(capsys)["metrics"] == guessed["metrics"]
+
+
 def test_sparse_letor_without_queries(tmp_path, capsys):
     file, out = tmp_path / "train.txt", tmp_path / "m.peckorder"
     lines = [f"{k % 2} qid:{k // 4} {1 + 7 * k % 50}:1 60:{k % 2}" for k in range(40)]

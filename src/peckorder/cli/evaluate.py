@@ -35,6 +35,7 @@ from peckorder.tables.roles import (
     given_columns,
 )
 from peckorder.tables.task import whole_if_it_is
+from peckorder.tables.text_cells import order_of_words
 
 _LISTS: Final = ("ndcg@10", "ap", "rr")
 _TIES: Final = ("expected", "best", "worst", "order", "docid")
@@ -134,13 +135,20 @@ def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
 
 def _of_table(file: str, options: EvaluateOptions) -> Measured:
     """Measure a table that has targets, and scores or predicted classes."""
-    qid, classes = options.qid, options.classes
+    qid = options.qid
+    classes: Sequence[str] | None = options.classes
     ids = () if qid is None else (qid,)
     columns = read_columns(file, format=options.format, ids=ids)
     names = ("target", "score", "predicted", "qid")
     roles = find_roles(columns, {name: getattr(options, name) for name in names})
     of_classes, of_lists = _chosen_metrics(columns, roles, options.metric)
     labels = [roles.target, *([roles.predicted] if of_classes else [])]
+    order_notes: tuple[str, ...] = ()
+    if classes is None:
+        classes = _guessed_classes(columns, [name for name in labels if name is not None])
+        if classes is not None:
+            shown = " < ".join(classes)
+            order_notes = (f"The classes are {shown} (--classes for another order).",)
     others = [roles.score, roles.query] if of_lists else []
     needed = [name for name in dict.fromkeys([*labels, *others]) if name is not None]
     # Classes that were given are compared as they stand.
@@ -153,7 +161,7 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
         raise refusal(
             columns.source, f"have rows with all of {', '.join(map(repr, needed))}", "none"
         )
-    n_rows, notes = int(rows.sum()), (*columns.notes, *roles.notes, *row_notes)
+    n_rows, notes = int(rows.sum()), (*columns.notes, *roles.notes, *order_notes, *row_notes)
     values: list[dict[str, str | float]] = []
     if of_classes and roles.predicted is not None:
         truth, guess = levels_of(columns, (roles.target, roles.predicted), classes)
@@ -175,6 +183,14 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
         random_state=options.seed,
     )
     return Measured(n_rows, table, tuple(values), roles.column_roles, notes)
+
+
+def _guessed_classes(columns: Columns, names: Iterable[str]) -> tuple[str, ...] | None:
+    """Return the labels of columns of text in the order of a usual scale, if they have it."""
+    arrays = [columns.arrays[name] for name in names]
+    if not all(array.dtype == object for array in arrays):
+        return None
+    return order_of_words({text for array in arrays for text in distinct(array).tolist()})
 
 
 def _chosen_metrics(
