@@ -244,7 +244,7 @@ class _Column:
     def is_id(self) -> bool:
         """Whether there are many values, none of them a fraction, and the name is that of ids."""
         usual = words.USER | words.ITEM | words.CODE | words.QUERY
-        if not self.is_many or words.first_named([self.name], usual) is None:
+        if words.first_named([self.name], usual) is None or not self.is_many:
             return False
         numbers = as_numbers(self.name, self.array) if self.are_numbers else np.empty(0)
         numbers = numbers[np.isfinite(numbers)]
