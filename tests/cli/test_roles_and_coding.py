@@ -13,6 +13,12 @@ from support.command_line import check_refused, run
 N = 160
 rng = np.random.default_rng(2)
 SHOPS = np.array([f"shop {k}" for k in range(30)], dtype=object)
+BEGIN = rng.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def same_numbers_in_any_order_of_tests():
+    rng.bit_generator.state = BEGIN
 
 
 def troubled():
