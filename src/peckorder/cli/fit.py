@@ -25,7 +25,13 @@ from peckorder.cli.outputs import (
 from peckorder.collaborative import PersonalRanker
 from peckorder.compare.candidates import CANDIDATES, Candidate, TaskInfo, TrainingRows
 from peckorder.compare.refit import table_model
-from peckorder.compare.table_case import MOST_ROWS, numbered, select_rows
+from peckorder.compare.table_case import (
+    MOST_ROWS,
+    leak_notes,
+    numbered,
+    numeric_labels,
+    select_rows,
+)
 from peckorder.compare.tuning import (
     SampledMPRank,
     Wrapper,
@@ -37,13 +43,13 @@ from peckorder.compare.tuning import (
     rows_of,
 )
 from peckorder.datasets import Documents
-from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, counted, drawn
 from peckorder.tables.features import Coding, Scaling
 from peckorder.tables.files.read import read_table
 from peckorder.tables.files.source import is_standard, name_of
 from peckorder.tables.files.trec import QID, TARGET, whole_numbers
-from peckorder.tables.task import Task, kind_of_labels, ratings_of, recognise, split_names
+from peckorder.tables.roles import is_unset
+from peckorder.tables.task import SCORES, Task, kind_of_labels, ratings_of, recognise
 
 RANKERS: Final[dict[str, Any]] = {
     name: getattr(estimators, name) for name in estimators.__all__ if name != "TableRanker"
@@ -192,13 +198,15 @@ def _fit_sparse(
     X, y, qid = documents
     query = None if qid is None else QID
     own = {"target": TARGET, "qid": query}
-    for name in (*roles_of(options), "drop", "classes", "scale"):
+    if is_unset(options.qid, (TARGET, QID)):
+        qid, own["qid"] = None, options.qid
+    for name in (*roles_of(options), "drop", "category", "keep", "classes", "scale"):
         value = getattr(options, name)
         if value and value != own.get(name):
             raise refusal(
                 name, "not be asked for where most features of a LETOR file are absent", f"--{name}"
             )
-    task = Task("graded", TARGET, query)
+    task = Task("graded", TARGET, None if qid is None else QID)
     candidate = _candidate_of(ranker, task.kind)
     fixed = _set_as_in_compare(ranker, candidate, task.kind, by_hand)
     fitted = fit_model(ranker, X, whole_numbers(y), qid)
@@ -224,42 +232,35 @@ def _fit_table(
         return Fitted(model, model, task, len(ratings), settings, notes=notes)
     selected = select_rows(columns, task, np.inf, 0, fewest=2)
     whole, columns = columns, selected.columns
-    coding = Coding.of(columns, task.features, whole)
+    coding = Coding.of(
+        columns, task.features, whole, category=options.category or (), keep=options.keep or ()
+    )
     task = replace(task, column_roles=coding.with_roles(task.column_roles))
     X, scaling = coding.matrix(columns), None
+    labels = columns.arrays[task.target]
+    y = numeric_labels(labels, task.classes)
+    query, people = numbered(columns, task.query), numbered(columns, task.user)
+    notes = (*selected.notes, *coding.notes, *leak_notes(coding, X, y, task.target, query))
+    coding, X = coding.with_codes(X, y, query, people)
     is_scaled = name != "RankBoost" if options.scale is None else options.scale
     if is_scaled:
         scaling = Scaling.learn(X)
         X = scaling.apply(X)
-    if task.kind == "ordinal" and options.classes is not None:
+    if task.kind == "ordinal" and (options.classes is not None or labels.dtype == object):
         ranker.set_params(classes=list(task.classes or ()))
     fitted, settings = _fit_rows(ranker, by_hand, X, columns, task)
-    model = table_model(fitted, coding.levels, scaling)
-    kind = kind_of_labels(columns.arrays[task.target], task.query, task.classes)
-    return Fitted(model, fitted, task, len(columns), settings, is_scaled, selected.notes, kind)
+    model = table_model(fitted, coding.coders, scaling)
+    kind = kind_of_labels(labels, task.query, task.classes)
+    return Fitted(model, fitted, task, len(columns), settings, is_scaled, notes, kind)
 
 
 def _recognised(name: str, columns: Columns, options: FitOptions) -> Task:
     """Return what a table is for, to a ranker."""
-    drop = options.drop or ()
-    given = {role: column for role, column in roles_of(options).items() if column is not None}
-    by_name: str | None = None
-    if name != "PersonalRanker" and "qid" not in given:
-        left_out = {*split_names(drop, columns.names), *given.values()}
-        others = [column for column in columns.names if column not in left_out]
-        by_name = words.first_named(others, words.QUERY)
-        given |= {} if by_name is None else {"qid": by_name}
-    kind = "graded" if "qid" in given else "magnitude"
+    kind: str | tuple[str, str] = "ordinal" if name in _ORDINAL else SCORES
     if name == "PersonalRanker":
         kind = "ratings"
-    elif name in _ORDINAL:
-        kind = "ordinal"
-    task = recognise(columns, task=kind, classes=options.classes, drop=drop, **given)
-    column_roles = (
-        role._replace(why="its name") if role.column == by_name else role
-        for role in task.column_roles
-    )
-    return replace(task, column_roles=tuple(column_roles))
+    drop = options.drop or ()
+    return recognise(columns, task=kind, classes=options.classes, drop=drop, **roles_of(options))
 
 
 def _fit_rows(

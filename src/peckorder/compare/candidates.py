@@ -5,7 +5,7 @@ calibrated: `Candidate.fit` returns all of it as one `FittedCandidate`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Final, NamedTuple, Self
@@ -32,6 +32,7 @@ from peckorder.compare.tuning import (
 )
 from peckorder.estimators import AggregatePRank, PRank, RankBoost, SVRank
 from peckorder.metrics import disagreement
+from peckorder.tables.coded_columns import Coders
 from peckorder.tables.features import Scaling
 
 # Kernels of all pairs of rows are kept and decomposed: some seconds.
@@ -55,12 +56,16 @@ Make = Callable[[TaskInfo], Estimator]
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Rows to learn from; rows of a group are never divided."""
+    """Rows to learn from; rows of a group are never divided.
+
+    `coders` are how columns become `X`, with the codes that were learnt from these rows.
+    """
 
     X: Floats
     y: Floats
     qid: Ints | None = None
     groups: Ints | None = None
+    coders: Coders = field(default_factory=dict)
 
     @cached_property
     def scaling(self) -> Scaling:

@@ -1,7 +1,6 @@
 """The winner fitted again to all rows, to be saved in a file."""
 
 import warnings
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from peckorder.compare.ratings_case import RatingsCase
 from peckorder.compare.table_case import TableCase
 from peckorder.compare.tuning import innermost
 from peckorder.estimators import AggregatePRank, PRank, TableRanker
+from peckorder.tables.coded_columns import Coders
 from peckorder.tables.features import Scaling
 
 
@@ -33,7 +33,7 @@ def refit(case: TableCase | RatingsCase, contest: Contest, name: str) -> Any:
         scaling = fitted.scaling
         if getattr(fitted.model, "fill", False):
             # What a run does not list is 0 there.
-            n_runs = len(case.levels)
+            n_runs = len(case.coding.coders)
             scaling = Scaling(np.zeros(n_runs), np.ones(n_runs))
         ranker = innermost(fitted.model)
         if case.classes is not None and isinstance(ranker, PRank | AggregatePRank):
@@ -42,12 +42,10 @@ def refit(case: TableCase | RatingsCase, contest: Contest, name: str) -> Any:
             ranker = clone(ranker).set_params(classes=list(case.classes))
             X = rows.scaled_rows if candidate.scaled else rows.X
             ranker.fit(X, labels[case.y.astype(np.int64)])
-    return table_model(ranker, case.levels, scaling)
+    return table_model(ranker, rows.coders, scaling)
 
 
-def table_model(
-    ranker: Any, levels: Mapping[str, Sequence[str] | None], scaling: Scaling | None
-) -> TableRanker:
+def table_model(ranker: Any, coders: Coders, scaling: Scaling | None) -> TableRanker:
     """Return a model of columns as they are in a file, found by their names."""
     parts = None if scaling is None else (scaling.mean, scaling.scale)
-    return TableRanker._of(ranker, levels, parts)
+    return TableRanker._of(ranker, coders, parts)
