@@ -155,6 +155,9 @@ class ItemMean(ViewerModel, stored=True):
     -----
     O(n_items n_viewers) time.
 
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
+
     Examples
     --------
     >>> from peckorder.collaborative import ItemMean
@@ -206,6 +209,9 @@ class MinNormRegression(ViewerModel, stored=True):
     Notes
     -----
     O(n m min(n, m)) time for the n items that the person rated and m viewers.
+
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
 
     Examples
     --------
@@ -287,6 +293,9 @@ class VectorSimilarity(ViewerModel, stored=True):
     Notes
     -----
     O(n_items n_viewers) time.
+
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
 
     Examples
     --------
@@ -375,6 +384,9 @@ class NearestRanker(ViewerModel, stored=True):
     -----
     O(r m n log n) time for n items that the person rated, m viewers and r ratings;
     O(n m) memory.
+
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
 
     Examples
     --------
