@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from peckorder import collaborative, estimators
+from peckorder._core import column_names as words
 from peckorder._core.errors import named, refusal
 from peckorder._core.typing import Floats, Labels
 from peckorder._core.validation import check_parameters, did_you_mean
@@ -37,7 +38,6 @@ from peckorder.compare.tuning import (
     rows_of,
 )
 from peckorder.datasets import Documents
-from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, counted, drawn
 from peckorder.tables.features import Coding, Scaling
 from peckorder.tables.files.read import read_table

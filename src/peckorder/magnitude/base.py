@@ -85,7 +85,7 @@ class MagnitudeModel(ScoreEstimator):
 
     def _n_products(self, training: TrainingRows) -> float:
         """Return about how many multiplications a decomposition takes."""
-        n, d = float(training.n_rows), self.n_features_in_
+        n, d = float(training.n_rows), float(self.n_features_in_)
         return n * d * min(n, d) if self.kernel == "linear" else n * n * max(n, d)
 
     def _check(self) -> None:

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from peckorder._core import column_names as words
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats
 from peckorder.feedback import is_missing
-from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, distinct, numeric
 from peckorder.tables.roles import ColumnRole, Role
 

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from peckorder._core.cells import is_number
+from peckorder._core.column_names import first_named
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array
 from peckorder.cli.evaluate import NONE, TARGETS
 from peckorder.cli.options import RankOptions
 from peckorder.cli.outputs import Notes
-from peckorder.tables.column_names import first_named
 from peckorder.tables.columns import Columns, check_column, counted, is_empty
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import id_columns

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._core.column_names import QUERY, first_named
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix, VectorLike
 from peckorder.cli.options import RankOptions, separate_columns
@@ -17,7 +18,6 @@ from peckorder.datasets import Documents
 from peckorder.feedback import Queries, is_missing
 from peckorder.gaps import cut_at_gap, gaps
 from peckorder.metrics import ranks
-from peckorder.tables.column_names import QUERY, first_named
 from peckorder.tables.columns import Columns, check_column, cut_out, joined
 from peckorder.tables.files.read import iter_columns, letor_documents
 from peckorder.tables.files.source import name_of, short

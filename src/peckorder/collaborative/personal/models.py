@@ -120,7 +120,8 @@ class People:
     """
 
     def __init__(self, people: Mapping[Any, Person] | None = None) -> None:
-        self._people, self._lock = dict(people or {}), Lock()
+        self._people: dict[Any, Person] = dict(people or {})
+        self._lock = Lock()
 
     def get(self, user: Hashable) -> Person:
         """Return what is known of a person, perhaps nothing."""

@@ -422,9 +422,9 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             warn(f"a rating is outside the range of those given to fit, {low:g} to {high:g}.")
         while True:
             before = self._people.get(user)
-            rated, values = np.zeros(0, dtype=np.intp), np.zeros(0)
-            if user in self._rows or before.ratings is not None:
-                rated, values = self._ratings_of(user, before)
+            is_known = user in self._rows or before.ratings is not None
+            nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
+            rated, values = self._ratings_of(user, before) if is_known else nothing
             others = rated != column
             columns = np.append(rated[others], column)
             order = np.argsort(columns)
