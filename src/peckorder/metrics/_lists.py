@@ -117,6 +117,15 @@ def row_weights(lists: RankedLists, sample_weight: ArrayLike | None) -> Floats:
     return weights(sample_weight, len(lists))[lists.order]
 
 
+def query_means(queries: Queries, values: Floats, weight: Floats) -> Floats:
+    """Return the weighted mean over the rows of each query; NaN if all weigh nothing."""
+    starts = queries.offsets[:-1]
+    mass = np.add.reduceat(queries.arrange(weight), starts)
+    with np.errstate(invalid="ignore"):
+        means: Floats = np.add.reduceat(queries.arrange(weight * values), starts) / mass
+    return means
+
+
 def n_threads(n_rows: int) -> int:
     """Return the number of threads for so many rows."""
     return max(1, min(n_cores(), n_rows // MIN_ITEMS_PER_THREAD["rows"]))
@@ -186,7 +195,7 @@ def sort_within_lists(key: Floats, item: Array, offsets: Ints, *, stable: bool =
 
 
 def mean_over_queries(
-    lists: RankedLists,
+    queries: Queries,
     values: Floats,
     needs: str,
     per_query: bool,
@@ -197,7 +206,6 @@ def mean_over_queries(
 
     `needs` is what a query must have for its value to be defined.
     """
-    queries = lists.queries
     UNDEFINED.check("undefined", undefined)
     weight = query_weights(query_weight, queries)
     is_missing = np.isnan(values)

@@ -13,13 +13,16 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, MatrixLike, Predictor, VectorLike
 from peckorder._core.validation import did_you_mean
+from peckorder.metrics._errors import mae, rmse
 from peckorder.metrics._lists import RankedLists
+from peckorder.metrics._ordinal import macro_mae, quadratic_weighted_kappa
 from peckorder.metrics._pairs import (
     disagreement,
     kendall_tau,
     mean_absolute_difference,
     mean_squared_difference,
     misranking,
+    root_mean_squared_difference,
 )
 from peckorder.metrics._top import (
     average_precision,
@@ -62,7 +65,12 @@ METRICS: Final = {
     "disagreement": MetricKind(disagreement, False, takes_weight=True),
     "misranking": MetricKind(misranking, False, takes_ties=False, takes_weight=True),
     "msd": MetricKind(mean_squared_difference, False, takes_ties=False, takes_weight=True),
+    "rmsd": MetricKind(root_mean_squared_difference, False, takes_ties=False, takes_weight=True),
     "mad": MetricKind(mean_absolute_difference, False, takes_ties=False, takes_weight=True),
+    "rmse": MetricKind(rmse, False, takes_ties=False, takes_weight=True),
+    "mae": MetricKind(mae, False, takes_ties=False, takes_weight=True),
+    "qwk": MetricKind(quadratic_weighted_kappa, takes_ties=False, takes_weight=True),
+    "macro_mae": MetricKind(macro_mae, False, takes_ties=False, takes_weight=True),
 }
 _ALIASES: Final = {kind.function.__name__: word for word, kind in METRICS.items()} | {
     "map": "ap",
@@ -113,7 +121,7 @@ class Metric:
             words = [word for word, kind in METRICS.items() if kind.takes_weight]
             raise refusal(
                 "names",
-                f"be metrics of pairs, {', '.join(words)}, with sample_weight",
+                f"be metrics of pairs or rows, {', '.join(words)}, with sample_weight",
                 repr(self.name),
                 error=ValueError,
             )
