@@ -161,16 +161,17 @@ def _measured(
 
 
 def _run(result: Fused, method: str, tag: str) -> Columns:
-    """Return a run: queries in their order, documents by falling score."""
+    """Return a run: queries in their order, documents by falling score, then name."""
     score = result.scores[method]
     qid, docid = (np.asarray(ids) for ids in (result.documents.qid, result.documents.docid))
     _, first, query = np.unique(qid, return_index=True, return_inverse=True)
-    order = np.lexsort((-score, first[query]))
+    rank = ranks(score, qid, docid)
+    order = np.lexsort((rank, first[query]))
     qid = qid[order]
     arrays = {
         "qid": qid.astype(object),
         "docid": docid[order].astype(object),
-        "rank": ranks(score[order], qid),
+        "rank": rank[order],
         "score": score[order],
         "tag": np.full(len(order), tag, dtype=object),
     }

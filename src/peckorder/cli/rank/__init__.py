@@ -269,15 +269,17 @@ def recommended(model: PersonalRanker, options: RankOptions, notes: Notes) -> It
     user_id = _given_id("user", options.user, model.users_)
     best = model.recommend(user_id, options.max_rows or _N_SHOWN)
     notes.n_lists += 1
-    rows = np.arange(len(best))
-    rows = rows[best.above_cut] if options.cut else rows
+    # In a run equal scores stand by the names of documents.
+    position = ranks(best.scores, None, best.items if options.out_format == "run" else None)
+    rows = np.argsort(position)
+    rows = rows[best.above_cut[rows]] if options.cut else rows
     items = best.items if best.items.dtype.kind in "iuf" else best.items.astype(object)
     user, item = _names(options)
     arrays: dict[str, Array] = {
         user: np.full(len(best), options.user, dtype=object),
         item: items,
         "score": best.scores,
-        "position": 1 + np.arange(len(best)),
+        "position": position,
         "gap": best.gaps,
         "above_cut": best.above_cut.astype(np.int64),
     }

@@ -22,6 +22,7 @@ from peckorder.tables.columns import Columns, check_column, cut_out, joined
 from peckorder.tables.files.read import iter_columns, letor_documents
 from peckorder.tables.files.source import name_of, short
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
+from peckorder.tables.files.write import written_ids
 from peckorder.tables.model_rows import ModelRows, classes_of, scores_of, unscaled
 from peckorder.tables.roles import ColumnRole, Role, find_column
 
@@ -239,7 +240,10 @@ def numbered(block: Columns, options: RankOptions, notes: Notes) -> Columns:
     rows: Ints = np.arange(len(block))
     if options.positions:
         qid = None if options.qid is None else block.arrays[options.qid]
-        placed = _places(block.arrays["score"], qid, options)
+        docid = None
+        if options.out_format == "run" and options.docid is not None:
+            docid = np.array(written_ids(block.arrays[options.docid]))
+        placed = _places(block.arrays["score"], qid, options, docid)
         block = Columns({**block.arrays, **placed}, block.source)
         notes.n_lists += int((placed["position"] == 1).sum())
         rows = rows_to_write(placed, qid, options)
@@ -247,20 +251,28 @@ def numbered(block: Columns, options: RankOptions, notes: Notes) -> Columns:
 
 
 def rows_to_write(placed: dict[str, Array], qid: VectorLike | None, options: RankOptions) -> Ints:
-    """Return the rows that are written; list by list and best first, if they are sorted."""
+    """Return the rows that are written; list by list and best first, if they are sorted.
+
+    A run always is: its readers go by the order of lines, or by ranks.
+    """
     rows = np.flatnonzero(is_written(placed, options))
-    if options.sort:
+    if options.sort or options.out_format == "run":
         position = placed["position"]
         of_row = Queries.of(qid, len(position)).of_rows()
         rows = rows[np.lexsort((position[rows], of_row[rows]))]
     return rows
 
 
-def _places(score: Floats, qid: Array | None, options: RankOptions) -> dict[str, Array]:
-    """Return the positions of rows in their lists, and gaps."""
+def _places(
+    score: Floats, qid: Array | None, options: RankOptions, docid: Array | None = None
+) -> dict[str, Array]:
+    """Return the positions of rows in their lists, and gaps.
+
+    Equal scores stand as the rows do or, given `docid`, as trec_eval sorts them.
+    """
     above = cut_at_gap(score, qid, min_gap=options.min_gap)
     return {
-        "position": ranks(score, qid),
+        "position": ranks(score, qid, docid),
         "gap": gaps(score, qid),
         "above_cut": above.astype(np.int64),
     }

@@ -244,8 +244,13 @@ def _cells(column: Array, gap: str | None) -> list[object]:
     return [gap if c is None else c for c in cells] if column.dtype == object else cells
 
 
+def written_ids(column: Array) -> list[str]:
+    """Return ids as they are written in runs and LETOR."""
+    return [_word(cell) for cell in column.tolist()]
+
+
 def _words(columns: Columns, name: str) -> list[str]:
-    words = [_word(cell) for cell in columns.arrays[name].tolist()]
+    words = written_ids(columns.arrays[name])
     for word in words:
         if not word or any(mark in word for mark in f"{_SPACES}#"):
             raise refusal(f"column {short(name)}", "be words without spaces", short(word))
