@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from peckorder._core.errors import refusal
+from peckorder._core.parameters import Rule
 from peckorder._core.typing import PathLike
-from peckorder._core.validation import Rule
 
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 

@@ -12,25 +12,31 @@ from peckorder import metrics
 from peckorder._core.cells import is_number
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
-from peckorder._core.validation import did_you_mean, whole
 from peckorder.cli.options import EvaluateOptions, OutputOptions
-from peckorder.cli.outputs import ResultPrinter, check_outputs, role_lines, roles_as_json, screen
+from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
 from peckorder.compare.run_evaluation import check_measures, judge, measure
 from peckorder.compare.table_case import known_rows
 from peckorder.feedback import is_missing
 from peckorder.metrics import intervals
 from peckorder.tables import column_names as words
-from peckorder.tables.columns import Columns, check_column, counted, distinct, listed, numeric
+from peckorder.tables.columns import (
+    Columns,
+    check_column,
+    counted,
+    distinct,
+    listed,
+    numeric,
+    short,
+)
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import numbers_of, typed
+from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
-from peckorder.tables.files.source import name_of, short
 from peckorder.tables.roles import ColumnRole, Role, column_of
 from peckorder.tables.task import split_names, whole_if_it_is
 
 _LISTS: Final = ("ndcg@10", "ap", "rr")
-_TIES: Final = ("expected", "best", "worst", "order", "docid")
 LOSS: Final = "mean rank loss"
 RIGHT: Final = "exactly right"
 WRONG: Final = "zero-one loss"
@@ -70,13 +76,6 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
     """Measure predictions, or a TREC run: means over queries, 95 % intervals."""
     ties, per_query = options.ties, options.per_query
     printer = ResultPrinter(output, per_query)
-    if ties not in _TIES:
-        raise refusal(
-            "ties", f"be one of {', '.join(_TIES)}", repr(ties), hint=did_you_mean(ties, _TIES, {})
-        )
-    check_outputs({"--per-query": per_query}, [file, options.qrels])
-    whole(1).check("bootstrap", options.bootstrap)
-    whole(0).check("seed", options.seed)
     of_lists = [name for name in options.metric or () if class_measure(name) is None]
     if of_lists:  # names, before any work
         for name in of_lists:
@@ -185,8 +184,8 @@ def _chosen_metrics(
     of_lists = [name for name in asked if class_measure(name) is None]
     if of_classes and roles.predicted is None:
         raise _missing(columns, "predicted", of_classes[0])
-    if of_lists and roles.score is None:
-        raise _missing(columns, "score", of_lists[0])
+    if (of_lists or not of_classes) and roles.score is None:
+        raise _missing(columns, "score", *of_lists[:1])
     return of_classes, of_lists
 
 
@@ -214,10 +213,11 @@ def _shown(file: str, measured: Measured, rows: Sequence[Any]) -> list[Renderabl
     return [*lines, *measured.notes]
 
 
-def _missing(columns: Columns, what: str, metric: str) -> Exception:
+def _missing(columns: Columns, what: str, metric: str | None = None) -> Exception:
+    wanted = f"have a column of the {what}" + (f" for {metric!r}" if metric else "")
     return refusal(
         columns.source,
-        f"have a column of the {what} for {metric!r}, which has {listed(columns.names)}",
+        f"{wanted}, which has {listed(columns.names)}",
         "none by its usual names",
         hint=f"Add --{what} NAME.",
     )

@@ -10,17 +10,16 @@ from rich.table import Table as Screen
 import peckorder
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Bools, Floats, Matrix
-from peckorder._core.validation import whole
 from peckorder.cli.options import ExplainOptions, OutputOptions
-from peckorder.cli.outputs import ResultPrinter, check_outputs, screen
+from peckorder.cli.outputs import ResultPrinter, screen
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import Documents
 from peckorder.estimators import RankBoost, TableRanker
 from peckorder.export._onnx import is_exportable
 from peckorder.storage.format import VERSION, read_file
-from peckorder.tables.columns import Columns, counted, joined
+from peckorder.tables.columns import Columns, counted, joined, short
+from peckorder.tables.files.paths import name_of, shown_out
 from peckorder.tables.files.read import iter_columns, letor_documents, read_table, write_columns
-from peckorder.tables.files.source import check_is_file, name_of, short, shown_out
 from peckorder.tables.files.trec import documents_to_columns
 from peckorder.tables.model_rows import ModelRows, contributions, gives_classes, unscaled
 
@@ -34,9 +33,6 @@ def run_explain(
     """Return how much each feature adds to the scores of rows."""
     out, numbers = options.out, options.row or (1,)
     printer = ResultPrinter(output, out)
-    whole(1).check("top", options.top)
-    check_outputs({"-o": out}, [model, file])
-    check_is_file(model)
     ranker = peckorder.load(model)
     if isinstance(ranker, PersonalRanker):
         for name, given in (("file", file), ("row", options.row), ("out", out)):
@@ -161,7 +157,6 @@ def _explain_person(
 def run_info(model: str, output: OutputOptions) -> None:
     """Tell what is in a model file: class, parameters, features, versions."""
     printer = ResultPrinter(output)
-    check_is_file(model)
     ranker = peckorder.load(model)
     header: Any = read_file(model)[0]
     is_table = isinstance(ranker, TableRanker)

@@ -3,13 +3,12 @@
 cyclopts reads its fields, defaults and help texts, and the work takes it as it is.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
 
-from peckorder._core.errors import refusal
 from peckorder.tables.files.standard_streams import STDIN
 
 Flag: TypeAlias = Annotated[bool, Parameter(negative="")]
@@ -114,19 +113,6 @@ class CompareOptions:
     repeats: int | None = None
     seed: int = 0
     out: OutPath = Path("peckorder-report.html")
-
-    def check(self, *, has_files: bool) -> None:
-        """Refuse options that mean nothing with a file, or without one."""
-        names, rule = ["repeats"], "be left out with a file, which has folds"
-        if not has_files:
-            others = ("folds", "repeats", "seed", "out")
-            names = [field.name for field in fields(self) if field.name not in others]
-            rule = "be left out without a file"
-        for name in names:
-            value = getattr(self, name)
-            if value is not None:
-                value = list(value) if isinstance(value, tuple) else value
-                raise refusal(name, rule, repr(str(value)))
 
     def command(self, files: tuple[str, ...]) -> list[str]:
         """Return the words of the command that gives the same result again."""

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from peckorder._core.errors import refusal
+from peckorder._core.parameters import did_you_mean
 from peckorder._core.typing import Array, Bools, Ints
-from peckorder._core.validation import did_you_mean
 
 _MOST_NAMED: Final = 30
 
@@ -67,6 +67,13 @@ def check_column(columns: Columns, what: str, given: str) -> None:
             repr(given),
             hint=did_you_mean(given, columns.names, {}),
         )
+
+
+def short(value: object, most: int = 60) -> str:
+    """Return how a value is quoted in a message."""
+    # Which NumPy would write with its type.
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= most else f"{text[: most - 4]}...{text[-1]}"
 
 
 def counted(n: int, one: str, many: str) -> str:

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 from peckorder._core.errors import refusal
-from peckorder._core.validation import did_you_mean
+from peckorder._core.parameters import did_you_mean
 from peckorder.tables.columns import Columns, check_column, listed
 
 

@@ -189,7 +189,7 @@ def _rows(
     user = _people(table, query, given)
     others = [name for name in table.names if name not in (query, user)]
     target = given.get("target") or words.first_named(others, words.TARGET)
-    if target is None and words.are_unnamed(others):
+    if target is None and others and words.are_unnamed(others):
         target = _unnamed_target(table, others)
     if target is None and others:
         target = others[-1]

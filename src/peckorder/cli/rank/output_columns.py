@@ -17,10 +17,9 @@ from peckorder.cli.evaluate import NONE, TARGETS
 from peckorder.cli.options import RankOptions
 from peckorder.cli.outputs import Notes
 from peckorder.tables.column_names import first_named
-from peckorder.tables.columns import Columns, check_column, counted, is_empty
+from peckorder.tables.columns import Columns, check_column, counted, is_empty, short
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import id_columns
-from peckorder.tables.files.source import short
 from peckorder.tables.files.trec import TARGET
 from peckorder.tables.files.write import to_arrow
 from peckorder.tables.roles import ColumnRole, Role

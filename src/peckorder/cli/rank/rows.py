@@ -18,9 +18,9 @@ from peckorder.feedback import Queries, is_missing
 from peckorder.gaps import cut_at_gap, gaps
 from peckorder.metrics import ranks
 from peckorder.tables.column_names import QUERY, first_named
-from peckorder.tables.columns import Columns, check_column, cut_out, joined
+from peckorder.tables.columns import Columns, check_column, cut_out, joined, short
+from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import iter_columns, letor_documents
-from peckorder.tables.files.source import name_of, short
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
 from peckorder.tables.files.write import written_ids
 from peckorder.tables.model_rows import ModelRows, classes_of, scores_of, unscaled

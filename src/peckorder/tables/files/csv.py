@@ -16,15 +16,9 @@ from pyarrow import csv
 
 from peckorder._core.cells import GAPS, has_names, is_number, may_have_commas
 from peckorder._core.errors import refusal
+from peckorder.tables.columns import short
 from peckorder.tables.files.arrow_cells import first_cell, id_columns, numbers, remark, typed
-from peckorder.tables.files.source import (
-    HEAD,
-    Inflated,
-    check_distinct,
-    check_text,
-    not_utf_8,
-    short,
-)
+from peckorder.tables.files.source import HEAD, Inflated, check_distinct, check_text, not_utf_8
 
 # Names of columns that are numbers, or a function that returns them of all names.
 Numbers: TypeAlias = Collection[str] | Callable[[tuple[str, ...]], Collection[str]]

@@ -4,19 +4,19 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 from scipy import sparse as sp
 
-from peckorder._core.errors import named, refusal
-from peckorder._core.validation import did_you_mean
+from peckorder._core.errors import refusal
 from peckorder.datasets import Documents
-from peckorder.tables.columns import Columns
+from peckorder.tables.columns import Columns, short
 from peckorder.tables.files.arrow import json_blocks, parquet_blocks, to_columns
 from peckorder.tables.files.csv import Numbers, check_names, csv_blocks, read_csv
-from peckorder.tables.files.source import Inflated, is_standard, name_of, opened, short
+from peckorder.tables.files.paths import format_of, format_to_write
+from peckorder.tables.files.source import Inflated, opened
+from peckorder.tables.files.standard_streams import is_standard
 from peckorder.tables.files.trec import (
     documents_to_columns,
     iter_letor_documents,
@@ -26,30 +26,8 @@ from peckorder.tables.files.trec import (
 )
 from peckorder.tables.files.write import write_blocks
 
-FORMATS = ("csv", "tsv", "parquet", "jsonl", "letor", "run", "qrels")
-_SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".dat": "csv",
-    ".data": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".letor": "letor",
-    ".svm": "letor",
-    ".svmlight": "letor",
-    ".libsvm": "letor",
-    ".run": "run",
-    ".res": "run",
-    ".trec": "run",
-    ".qrels": "qrels",
-    ".qrel": "qrels",
-}
 # None: found by the first line.
 _DELIMITERS: dict[str, str | None] = {"csv": None, "tsv": "\t"}
-_COMPRESSION_SUFFIXES = (".gz", ".zst")
 _LETOR_LINE = re.compile(rb"\S+(\s+qid:\S+(\s+\d+:\S+)*|(\s+\d+:\S+)+)\s*(#.*)?")
 
 
@@ -159,21 +137,6 @@ def write_columns(
     return write_blocks(path, blocks, format_to_write(path, format))
 
 
-def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
-    """Return the format of a file to read; None if only its contents show it."""
-    if format in FORMATS:
-        return format
-    if format is None and not is_standard(path):
-        return _SUFFIXES.get(_suffix(path))
-    rule, got = f"be one of {', '.join(FORMATS)}", repr(format)
-    hint = did_you_mean(format, FORMATS, {})
-    if format is None:
-        rule, got = f"be given, one of {', '.join(FORMATS)}", "none"
-        hint = "Add --format csv."
-    with named(name_of(path)):
-        raise refusal("format", rule, got, hint=hint, error=ValueError)
-
-
 def file_format(path: str | os.PathLike[str], format: str | None) -> str:
     """Return the format of a file to read, by its name or else by its contents."""
     known_format = format_of(path, format)
@@ -181,31 +144,6 @@ def file_format(path: str | os.PathLike[str], format: str | None) -> str:
         return known_format
     with opened(path, streamed=True) as file:
         return guess_format(file.head)
-
-
-def format_to_write(
-    path: str | os.PathLike[str], format: str | None, *, text: str = "letor", advice: str = ""
-) -> str:
-    """Return the format of a file to write: `text` if it is called .txt.
-
-    `advice` is the hint of the refusal of other suffixes.
-    """
-    if format is not None or is_standard(path) or _suffix(path) in _SUFFIXES:
-        return str(format_of(path, format))
-    if _suffix(path) == ".txt":
-        return text
-    rule = f"be one of {', '.join([*_SUFFIXES, '.txt'])}"
-    with named(str(path)):
-        got = repr(_suffix(path))
-        raise refusal("the suffix", rule, got, hint=advice, error=ValueError)
-
-
-def _suffix(path: str | os.PathLike[str]) -> str:
-    """Return the suffix of a name, without that of the compression."""
-    inner = Path(path)
-    if inner.suffix.lower() in _COMPRESSION_SUFFIXES:
-        inner = inner.with_suffix("")
-    return inner.suffix.lower()
 
 
 def guess_format(head: bytes) -> str:
