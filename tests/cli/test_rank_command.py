@@ -244,10 +244,14 @@ def test_says_what_columns_were_taken_for(trained, tmp_path, capsys):
     out = ("-o", tmp_path / "o.csv")
     assert ranks(trained, "m", *out, "--json") == 0
     told = json.loads(capsys.readouterr().out)["taken"]
-    assert told == {"qid": ["query", "its name"], "docid": ["document", "its name"]}
+    assert told == {
+        "qid": ["query", "as the model learnt"],
+        "docid": ["document", "its name"],
+        "grade": ["target", "as the model learnt"],
+    }
     assert ranks(trained, "m", *out, "--docid", "docid") == 0
     shown = capsys.readouterr().out
-    assert "  qid: query (its name)" in shown
+    assert "  qid: query (as the model learnt)" in shown
     assert "  docid: document (--docid)" in shown
     bare = pd.read_csv(trained / "w.csv").drop(columns="qid")
     bare.to_csv(tmp_path / "bare.csv", index=False)

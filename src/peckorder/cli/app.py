@@ -171,13 +171,16 @@ def evaluate(
 
     Example: peckorder evaluate ranked.csv
 
+    Example: peckorder evaluate ranked.csv --model wine.peckorder
+
     Example: peckorder evaluate scored.csv --target grade --score score --qid qid
 
     Example: peckorder evaluate ranked.csv -m "mean rank loss" --classes poor,fair,good
 
     Without --metric, predicted classes are measured as `peckorder compare` does it, by
-    their mean rank loss, and scores by ndcg@10, ap and rr, or the disagreement of pairs
-    if there are classes.
+    their mean rank loss, the share that is exactly right, macro_mae and qwk; scores by
+    disagreement of pairs if there are classes, by disagreement, msd, rmse and mae if
+    targets are real numbers, and otherwise by ndcg@10, ap and rr.
 
     Rows without a target, a score or a query are left out, which is said.
 

@@ -84,10 +84,10 @@ def check_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -
     if ties not in _TIES:
         hint = did_you_mean(ties, _TIES, {})
         raise refusal("ties", f"be one of {', '.join(_TIES)}", repr(ties), hint=hint)
-    check_outputs({"--per-query": options.per_query}, [file, options.qrels])
+    check_outputs({"--per-query": options.per_query}, [file, options.qrels, options.model])
     whole(1).check("bootstrap", options.bootstrap)
     whole(0).check("seed", options.seed)
-    _check_there(file, options.qrels)
+    _check_there(file, options.qrels, options.model)
     if options.qrels is None or options.format is not None:
         format_of(file, options.format)
 

@@ -13,7 +13,7 @@ from peckorder import collaborative, estimators
 from peckorder._core.errors import named, refusal
 from peckorder._core.typing import Floats, Labels
 from peckorder._core.validation import check_parameters, did_you_mean
-from peckorder.cli.models import no_classes
+from peckorder.cli.models import no_classes, remember_columns
 from peckorder.cli.options import FitOptions, OutputOptions, ids_of, roles_of, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json
 from peckorder.collaborative import PersonalRanker
@@ -98,6 +98,7 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
             fitted = _fit_sparse(ranker, by_hand, source, options)
         else:
             fitted = _fit_table(ranker, by_hand, source, options)
+        remember_columns(fitted.model, fitted.task.column_roles)
         fitted.model.save(options.out)
     model, learnt = fitted.model, fitted.ranker
     features = getattr(model, "prepared_names_", getattr(model, "feature_names_in_", ()))

@@ -261,8 +261,11 @@ class EvaluateOptions:
     ----------
     metric
         Such as ndcg@10, ap, rr, p@5, recall@100, tau, disagreement; of predicted
-        classes "mean rank loss", "exactly right", "zero-one loss". Give it again for
-        more.
+        classes "mean rank loss", "exactly right", "zero-one loss", macro_mae, qwk; of
+        scores on the scale of the targets rmse, mae. Give it again for more, or names
+        with commas between.
+    model
+        A model file: the columns of targets and queries are those that it learnt from.
     qrels
         TREC judgements to evaluate a run against.
     target
@@ -290,6 +293,7 @@ class EvaluateOptions:
     """
 
     metric: Metrics = None
+    model: str | None = None
     qrels: str | None = None
     target: str | None = None
     score: str | None = None

@@ -32,6 +32,7 @@ from peckorder.metrics._pairs import (
     root_mean_squared_difference,
 )
 from peckorder.metrics._resampling import half_width as half_width
+from peckorder.metrics._resampling import interval_by_counts as interval_by_counts
 from peckorder.metrics._resampling import intervals as intervals
 from peckorder.metrics._top import (
     average_precision,

@@ -1,7 +1,7 @@
 """Metrics by name ("ndcg@10", "ap", "ap(top)"), and as scorers for scikit-learn."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from reprlib import repr as repr_
 from typing import Any, Final
@@ -145,15 +145,19 @@ def metrics_by_name(names: str | Iterable[str]) -> list[Metric]:
     return [metric_by_name(name) for name in names]
 
 
-def metric_by_name(name: object, what: str = "names") -> Metric:
-    """Return a metric; the refusal calls the name `what` and suggests a near one."""
+def metric_by_name(name: object, what: str = "names", others: Sequence[str] = ()) -> Metric:
+    """Return a metric; the refusal calls the name `what` and suggests a near one.
+
+    `others` are names that the caller knows besides, for the refusal to list.
+    """
     match = _GRAMMAR.fullmatch(name.lower()) if isinstance(name, str) else None
     word = match[1] if match else ""
     kind = METRICS.get(_ALIASES.get(word, word))
     rule = "a metric such as 'ap', 'ap(top)', 'ndcg@10'"
     if not isinstance(name, str) or match is None or kind is None:
-        words = ", ".join(map(repr, METRICS))
-        hint = did_you_mean(re.split(r"[@(]", str(name))[0], METRICS, _ALIASES)
+        known = list(dict.fromkeys([*METRICS, *others]))
+        words = ", ".join(map(repr, known))
+        hint = did_you_mean(re.split(r"[@(]", str(name))[0], known, _ALIASES)
         raise refusal(
             what, f"be {rule}", repr(name), hint=f"{hint} There are {words}.", error=ValueError
         )

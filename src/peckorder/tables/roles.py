@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from peckorder._core.errors import refusal
 from peckorder._core.parameters import did_you_mean
 from peckorder.tables.columns import Columns, check_column, listed
+
+# The reason for a role that a model knows by the name of its column.
+AS_LEARNT: Final = "as the model learnt"
 
 
 class Role(Enum):

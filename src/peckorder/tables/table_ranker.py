@@ -83,6 +83,8 @@ def _complete(node: Node) -> None:
         raise node.refuse("scale", is_absent)
     if scale is not None and not (scale > 0).all():
         raise node.refuse("scale", "positive")
+    for name in ("target_", "query_"):
+        values.setdefault(name, None)
     if getattr(values["ranker_"], "n_features_in_", None) != width:
         raise node.refuse("ranker.n_features", f"{width}, as many as columns")
 
@@ -104,11 +106,15 @@ def _read_ranker(node: Node, name: str) -> StoredModel:
     return model
 
 
+# Files of earlier versions have no names of columns other than features.
+_NAME = FieldType(Node.text)
 _STORED = Table(
     *_LEVELS,
     Field("shift", nullable(floats("prepared")), "shift_"),
     Field("scale", nullable(floats("prepared")), "scale_"),
     Field("ranker", FieldType(_read_ranker, _write_ranker), "ranker_"),
+    Field("target", _NAME, "target_", optional=True),
+    Field("query", _NAME, "query_", optional=True),
     complete=_complete,
 )
 
@@ -152,6 +158,9 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         The means and deviations of prepared columns; None without `scale`.
     prepared_names_ : list of str
         The names of prepared columns, such as ``alcohol`` and ``colour=red``.
+    target_, query_ : str or None
+        The names of the column that was learnt and of the column of queries, if they
+        are known: `y` and `qid` were series with names, or columns of a file.
     n_features_in_ : int
         The number of columns before they were prepared.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -234,6 +243,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         ranker = clone(self.ranker).fit(prepared, y, **fit_params)
         self.ranker_, self.levels_ = ranker, levels
         self.shift_, self.scale_ = shift, scale
+        self.target_, self.query_ = _name_of(y), _name_of(fit_params.get("qid"))
         self.n_features_in_ = fresh.n_features_in_
         if hasattr(fresh, "feature_names_in_"):
             self.feature_names_in_ = fresh.feature_names_in_
@@ -253,6 +263,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         every = (None if v is None else tuple(v) for v in levels.values())
         model.ranker_, model.levels_ = ranker, list(every)
         model.shift_, model.scale_ = (None, None) if scaling is None else scaling
+        model.target_ = model.query_ = None
         model.n_features_in_ = len(levels)
         model.feature_names_in_ = np.array(list(levels), dtype=object)
         return model
@@ -413,6 +424,12 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             rule = "have all columns that were learnt from"
             raise refusal("X", rule, f"none called {missing[0]!r}")
         return names
+
+
+def _name_of(column: object) -> str | None:
+    """Return the name of a series, if it is a text."""
+    name = getattr(column, "name", None)
+    return name if isinstance(name, str) else None
 
 
 def _takes_gaps(ranker: object) -> bool:

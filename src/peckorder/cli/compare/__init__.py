@@ -15,7 +15,7 @@ from rich.table import Table as Screen
 from peckorder import compare, reports
 from peckorder._core.errors import refusal
 from peckorder.cli.compare.report import KINDS, embedded_report, embedded_rows, file_report
-from peckorder.cli.models import model_limits
+from peckorder.cli.models import model_limits, remember_columns
 from peckorder.cli.options import CompareOptions, OutputOptions, ids_of, roles_of, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
 from peckorder.compare import Comparison
@@ -72,6 +72,7 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
                 raise refusal("save", "have a ranker of peckorder's to keep", "none in the contest")
             report_progress(0, None, f"Fitting {kept.name} to all rows")
             model = refit(case, contest, kept.name)
+            remember_columns(model, case.column_roles)
         limits = "" if model is None else model_limits(model, case.kind)
         result = CompareResult(files, options, case, contest, seconds, kept, limits, is_new)
         report_progress(0, None, "Writing the report")

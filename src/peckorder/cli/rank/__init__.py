@@ -11,7 +11,7 @@ from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Bools
 from peckorder.cli.checks import out_format
 from peckorder.cli.fuse import fused_runs
-from peckorder.cli.models import are_among, known_id, like
+from peckorder.cli.models import are_among, known_columns, known_id, like
 from peckorder.cli.options import OutputOptions, RankOptions, separate_columns
 from peckorder.cli.outputs import Notes, ReportProgress, ResultPrinter, role_lines, roles_as_json
 from peckorder.cli.rank.output_columns import TYPED, as_numbers, with_grades, with_target
@@ -92,7 +92,7 @@ def _blocks(
         raise refusal("file", "be given for this model", "none")
     else:
         scored = scored_blocks(ModelRows.of(ranker), file, options, notes)
-        blocks = listed_blocks(scored, options, notes)
+        blocks = listed_blocks(scored, options, notes, known_columns(ranker))
     has_types = not is_fusion and file is not None and options.out_format in TYPED
     if has_types and file_format(str(file), options.format) in ("csv", "tsv"):
         ids = (options.qid, options.docid, options.user, options.item)

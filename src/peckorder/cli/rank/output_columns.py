@@ -1,9 +1,10 @@
 """Columns that `rank` writes, as formats with types or targets require them."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from tempfile import TemporaryFile
+from types import MappingProxyType
 from typing import IO, Any, Final, Self
 
 import numpy as np
@@ -22,23 +23,29 @@ from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import id_columns
 from peckorder.tables.files.trec import TARGET
 from peckorder.tables.files.write import to_arrow
-from peckorder.tables.roles import ColumnRole, Role
+from peckorder.tables.roles import AS_LEARNT, ColumnRole, Role
 
 # What `rank` adds to rows.
 ADDED: Final = ("score", "predicted", "position", "gap", "above_cut")
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 TYPED: Final = ("parquet", "jsonl")
 # What floats hold to the last digit.
 _MOST: Final = 1 << 53
 
 
-def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptions:
+def with_target(
+    block: Columns, options: RankOptions, notes: Notes, known: Mapping[str, str] = _NOTHING
+) -> RankOptions:
     """Return the options with the column of targets, for LETOR, which begins with it.
 
-    Its usual names are those of `evaluate`.
+    `known` has the one that the model learnt, if it is there; the usual names are those
+    of `evaluate`.
     """
+    asked, learnt = options.target, known.get("target")
     if options.out_format != "letor":
+        if learnt is not None:
+            notes.column_roles.append(ColumnRole(learnt, Role.KNOWN_TARGET, AS_LEARNT))
         return options
-    asked = options.target
     names = [name for name in block.names if name not in ADDED]
     if asked == NONE and NONE not in names:
         target = None
@@ -46,11 +53,11 @@ def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptio
         check_column(block, "target", asked)
         target = asked
     else:
-        target = TARGET if TARGET in names else first_named(names, TARGETS)
+        target = learnt or (TARGET if TARGET in names else first_named(names, TARGETS))
     if target is None:
         notes.add("No column of targets: all are 0 in LETOR (--target NAME).")
     else:
-        why = "--target" if asked else "its name"
+        why = "--target" if asked else (AS_LEARNT if target == learnt else "its name")
         notes.column_roles.append(ColumnRole(target, Role.KNOWN_TARGET, why))
     return replace(options, target=target)
 

@@ -1,9 +1,10 @@
 """Rows of a file scored in blocks, and numbered within queries that are complete."""
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from peckorder.tables.files.read import iter_columns, letor_documents
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
 from peckorder.tables.files.write import written_ids
 from peckorder.tables.model_rows import ModelRows, classes_of, scores_of, unscaled
-from peckorder.tables.roles import ColumnRole, Role, find_column
+from peckorder.tables.roles import AS_LEARNT, ColumnRole, Role, find_column
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
@@ -128,18 +129,26 @@ def _is_feature(name: str) -> bool:
 
 
 def listed_blocks(
-    blocks: Iterable[Columns], options: RankOptions, notes: Notes
+    blocks: Iterable[Columns],
+    options: RankOptions,
+    notes: Notes,
+    known: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Columns]:
-    """Yield rows numbered within their lists, all of which are complete."""
+    """Yield rows numbered within their lists, all of which are complete.
+
+    `known` are columns by options, which a model knows by name: they are looked for
+    before the usual names.
+    """
     others = iter(blocks)
     first = next(others)
-    resolved = with_target(first, _with_columns(first, options), notes)
-    for role, name, asked in (
-        (Role.QUERY, resolved.qid, options.qid and "--qid"),
-        (Role.DOCUMENT, resolved.docid, options.docid and "--docid"),
-    ):
+    learnt = {option: name for option, name in known.items() if name in first.names}
+    resolved = with_target(first, _with_columns(first, options, learnt), notes, learnt)
+    for role, option in ((Role.QUERY, "qid"), (Role.DOCUMENT, "docid")):
+        name = getattr(resolved, option)
         if name is not None:
-            notes.column_roles.append(ColumnRole(name, role, asked or "its name"))
+            why = f"--{option}" if getattr(options, option) else "its name"
+            why = AS_LEARNT if why == "its name" and learnt.get(option) == name else why
+            notes.column_roles.append(ColumnRole(name, role, why))
     if resolved.qid is None:
         notes.add("No column of queries: all rows are one list (--qid NAME).")
     blocks = chain([first], others)
@@ -228,9 +237,9 @@ def _check_together(columns: Columns, seen: set[Hashable], name: str, n_before: 
         seen.add(query)
 
 
-def _with_columns(block: Columns, options: RankOptions) -> RankOptions:
+def _with_columns(block: Columns, options: RankOptions, known: Mapping[str, str]) -> RankOptions:
     """Return the options with the columns that were found by their names."""
-    qid = options.qid or first_named(block.names, QUERY)
+    qid = options.qid or known.get("qid") or first_named(block.names, QUERY)
     docid = find_column(block, "docid", options.docid, _DOCUMENTS)
     return replace(options, qid=qid, docid=docid)
 
