@@ -449,7 +449,7 @@ def measured_classes(
         RIGHT: (steps == 0).astype(np.float64),
         WRONG: (steps > 0).astype(np.float64),
     }
-    rows = []
+    rows: list[dict[str, str | float]] = []
     for name in names:
         if name in _OF_COUNTS:
             mean, low, high = interval_by_counts(_OF_COUNTS[name], truth, guess, n_bootstrap, seed)
