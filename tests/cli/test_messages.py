@@ -17,8 +17,8 @@ from support.command_line import check_refused, run, write_table
     [
         (
             "t.arff",
-            b"% about\n@RELATION x\n@attribute a real\n@data\n1\n",
-            "the file must be CSV; got ARFF, which is not read.",
+            b"% about\n@RELATION x\n@attribute a real\n@data\n{0 1}\n",
+            "rows must have all their values; got sparse ones, in braces.",
         ),
         (
             "t.csv",

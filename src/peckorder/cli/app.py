@@ -70,8 +70,8 @@ def compare(
     Parameters
     ----------
     files
-        A table (csv, tsv, parquet, jsonl, LETOR; also .gz and .zst), "-" for standard
-        input, or several TREC runs with --qrels.
+        A table (csv, tsv, parquet, jsonl, LETOR, arff, xlsx; also .gz and .zst), "-" for
+        standard input, or several TREC runs with --qrels.
     """
     from peckorder.cli import checks
 

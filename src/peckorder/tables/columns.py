@@ -1,7 +1,7 @@
 """A table as a file gives it: named columns of numbers or text."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -19,12 +19,14 @@ class Columns:
 
     Numbers are float64 or integers, NaN where a cell is empty; everything else is an
     array of objects: text, None where a cell is empty. `source` is what messages call
-    the file; `notes` are sentences about what may surprise in how it was read.
+    the file; `notes` are sentences about what may surprise in how it was read. `levels`
+    are the values that the file declares of columns of text, in its order.
     """
 
     arrays: Mapping[str, Array]
     source: str
     notes: tuple[str, ...] = ()
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:

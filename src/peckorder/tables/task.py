@@ -83,7 +83,7 @@ def recognise(
     for column in dropped:
         check_column(columns, "drop", column)
     left = [name for name in columns.names if name not in dropped]
-    table = Columns({name: columns.arrays[name] for name in left}, columns.source)
+    table = replace(columns, arrays={name: columns.arrays[name] for name in left})
     _check_apart(given, dropped)
     ordered = None if classes is None else tuple(split_names(classes, ()))
     if task == "ratings" or (task is None and not {"target", "qid"} & set(given)):
@@ -206,6 +206,8 @@ def _rows(
         is_text = not numeric(labels)
         advice = slip_among(labels.tolist()) if is_text and classes is None else ""
         values = distinct(labels).tolist()
+        if is_text and classes is None and set(values) <= set(table.levels.get(target, ())):
+            classes = tuple(level for level in table.levels[target] if level in values)
         ordered = ordered_classes(target, values, classes, is_text=is_text, advice=advice)
     elif not numeric(labels):
         raise refusal(
@@ -284,6 +286,8 @@ def _with_roles(
             return ColumnRole(name, Role.IGNORED, "--drop")
         if name in roles:
             why = options.get(name) or _why(name, task, columns)
+            if name == task.target and task.classes and name in columns.levels:
+                why += f"; {' < '.join(map(str, task.classes))}"
             return ColumnRole(name, roles[name], why)
         if is_ratings:
             return ColumnRole(name, Role.IGNORED, "not part of a rating")

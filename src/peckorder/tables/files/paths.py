@@ -11,7 +11,9 @@ from peckorder._core.parameters import did_you_mean
 from peckorder._core.text_files import check_target as check_path
 from peckorder.tables.files.standard_streams import is_standard
 
-FORMATS = ("csv", "tsv", "parquet", "jsonl", "letor", "run", "qrels")
+FORMATS = ("csv", "tsv", "parquet", "jsonl", "letor", "run", "qrels", "arff", "xlsx")
+# What is read only.
+_READ = ("arff", "xlsx")
 _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -31,6 +33,9 @@ _SUFFIXES = {
     ".trec": "run",
     ".qrels": "qrels",
     ".qrel": "qrels",
+    ".arff": "arff",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
 }
 _COMPRESSION_SUFFIXES = (".gz", ".zst")
 
@@ -88,11 +93,16 @@ def format_to_write(
 
     `advice` is the hint of the refusal of other suffixes.
     """
-    if format is not None or is_standard(path) or _suffix(path) in _SUFFIXES:
+    suffixes = [suffix for suffix, name in _SUFFIXES.items() if name not in _READ]
+    if format in _READ:
+        formats = [name for name in FORMATS if name not in _READ]
+        with named(str(path)):
+            raise refusal("the format", f"be one of {', '.join(formats)} to be written", format)
+    if format is not None or is_standard(path) or _suffix(path) in suffixes:
         return str(format_of(path, format))
     if _suffix(path) == ".txt":
         return text
-    rule = f"be one of {', '.join([*_SUFFIXES, '.txt'])}"
+    rule = f"be one of {', '.join([*suffixes, '.txt'])}"
     with named(str(path)):
         got = repr(_suffix(path))
         raise refusal("the suffix", rule, got, hint=advice, error=ValueError)
