@@ -196,7 +196,8 @@ def test_predicted_words_are_measured_as_compare_does_it(pipeline, capsys):
         "score": ["score", "its name"],
         "predicted": ["predicted class", "its name"],
     }
-    assert list(told["metrics"]) == ["disagreement", "mean rank loss", "exactly right"]
+    of_classes = ["mean rank loss", "exactly right", "macro_mae", "qwk"]
+    assert list(told["metrics"]) == ["disagreement", *of_classes]
     found = told["metrics"]["mean rank loss"]
     assert found["mean"] == pytest.approx(rank_loss(words, guesses, classes=names))
     assert found["low"] < found["mean"] < found["high"]

@@ -1,6 +1,8 @@
 """Sentences that help: what is wrong, where, and what to do."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -15,8 +17,8 @@ from support.command_line import check_refused, run, write_table
     [
         (
             "t.arff",
-            b"% about\n@RELATION x\n@attribute a real\n@data\n1\n",
-            "the file must be CSV; got ARFF, which is not read.",
+            b"% about\n@RELATION x\n@attribute a real\n@data\n{0 1}\n",
+            "rows must have all their values; got sparse ones, in braces.",
         ),
         (
             "t.csv",
@@ -154,3 +156,47 @@ def test_info_tells_values_or_how_many_there_are(tmp_path, capsys):
     assert run(*fit, "-o", model) == 0
     assert run("info", model) == 0
     assert "classes_=[0, 1, 2]" in capsys.readouterr().out
+
+
+HEAVY = {"numba", "sklearn", "scipy", "pandas", "pyarrow", "peckorder.metrics"}
+# Refuses, and prints what had to be imported for it.
+CODE = """
+import sys
+from peckorder.cli.app import run
+try:
+    run(sys.argv[1:])
+except SystemExit as left:
+    print(left.code, *sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", "absent.csv"),
+        ("compare", "t.csv", "--folds", "1"),
+        ("compare", "t.csv", "--format", "xls"),
+        ("compare", "t.csv", "--seed", "-1"),
+        ("compare", "t.csv", "-o", "no/r.html"),
+        ("compare", "t.csv", "--save", "t.csv"),
+        ("fit", "absent.csv", "--ranker", "MPRank", "-o", "m.peckorder"),
+        ("rank", "absent.peckorder", "t.csv"),
+        ("rank", "t.csv", "absent.csv"),
+        ("rank", "t.csv", "t.csv", "--max-rows", "0"),
+        ("rank", "t.csv", "t.csv", "-o", "o.nothing"),
+        ("evaluate", "absent.csv"),
+        ("evaluate", "t.csv", "--qrels", "absent.qrels"),
+        ("evaluate", "t.csv", "--ties", "bset"),
+        ("fuse", "a.run", "b.run"),
+        ("explain", "absent.peckorder"),
+        ("explain", "t.csv", "--top", "0"),
+        ("info", "absent.peckorder"),
+    ],
+)
+def test_names_and_options_are_refused_before_anything_heavy_is_imported(tmp_path, words):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    command = [sys.executable, "-c", CODE, *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    code, *imported = done.stdout.split()
+    assert (code, HEAVY & set(imported)) == ("2", set())
+    assert done.stderr.count("\n") == 1

@@ -88,7 +88,7 @@ def test_a_run_on_standard_output(trained, capfdbinary):
     shown = capfdbinary.readouterr()
     lines = shown.out.decode().splitlines()
     assert len(lines) == 120
-    assert lines[0].split()[:3] == ["0", "Q0", "d0"]
+    assert lines[0].split()[:4] == ["0", "Q0", "d2", "1"]
     assert b"120 rows of 12 lists in standard output" in shown.err
 
 
@@ -244,10 +244,14 @@ def test_says_what_columns_were_taken_for(trained, tmp_path, capsys):
     out = ("-o", tmp_path / "o.csv")
     assert ranks(trained, "m", *out, "--json") == 0
     told = json.loads(capsys.readouterr().out)["taken"]
-    assert told == {"qid": ["query", "its name"], "docid": ["document", "its name"]}
+    assert told == {
+        "qid": ["query", "as the model learnt"],
+        "docid": ["document", "its name"],
+        "grade": ["target", "as the model learnt"],
+    }
     assert ranks(trained, "m", *out, "--docid", "docid") == 0
     shown = capsys.readouterr().out
-    assert "  qid: query (its name)" in shown
+    assert "  qid: query (as the model learnt)" in shown
     assert "  docid: document (--docid)" in shown
     bare = pd.read_csv(trained / "w.csv").drop(columns="qid")
     bare.to_csv(tmp_path / "bare.csv", index=False)
@@ -280,3 +284,30 @@ def test_files_with_formulas_for_names_are_read_as_before(tmp_path, capsys):
     assert run("explain", tmp_path / "old.peckorder", file, "--json") == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert {part["feature"] for part in row["features"]} == {"a", "colour=red"}
+
+
+def test_a_run_is_sorted_as_trec_eval_sorts(tmp_path):
+    # Queries in an order of their own, ties in all of them, blocks smaller than queries.
+    rng = np.random.default_rng(3)
+    docid = rng.permutation([f"d{k}" for k in range(60)])
+    rows = [(f"q{q}", docid[20 * i + k]) for i, q in enumerate((10, 9, 2)) for k in range(20)]
+    a = rng.integers(0, 4, 60)
+    lines = [f"{q},{d},{x},{x}" for (q, d), x in zip(rows, a.tolist(), strict=True)]
+    file, model = tmp_path / "t.csv", tmp_path / "m.peckorder"
+    file.write_text("\n".join(["qid,docid,a,grade", *lines]))
+    out = tmp_path / "my.run"
+    assert run("fit", file, "--ranker", "MPRank", "--quiet", "-o", model) == 0
+    words = ("rank", model, file, "--quiet", "-o", out)
+    assert run(*words, "--rows", 7) == 0
+    written = [line.split() for line in out.read_text().splitlines()]
+    assert list(dict.fromkeys(q for q, *_ in written)) == ["q10", "q9", "q2"]
+    for query in ("q10", "q9", "q2"):
+        here = [words for words in written if words[0] == query]
+        assert [words[3] for words in here] == [str(k) for k in range(1, 21)]
+        # By falling score, then by falling name: trec_eval's comp_sim_docno.
+        keys = [(float(score), name) for _, _, name, _, score, _ in here]
+        assert keys == sorted(keys, reverse=True)
+        assert len({score for score, _ in keys}) < len(keys)
+    first = [words for words in written if int(words[3]) <= 3]
+    assert run(*words, "--max-rows", 3) == 0
+    assert [line.split() for line in out.read_text().splitlines()] == first

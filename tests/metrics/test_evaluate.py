@@ -42,6 +42,11 @@ BY_NAME = {
     "misranking": metrics.misranking,
     "msd": metrics.mean_squared_difference,
     "mad": metrics.mean_absolute_difference,
+    "rmsd": metrics.root_mean_squared_difference,
+    "rmse": metrics.rmse,
+    "mae": metrics.mae,
+    "qwk": metrics.quadratic_weighted_kappa,
+    "macro_mae": metrics.macro_mae,
 }
 
 
@@ -307,8 +312,8 @@ def test_weights_of_rows_reach_the_metrics_of_pairs(kind):
 
 def test_places_have_no_weights():
     sentence = (
-        "evaluate: names must be metrics of pairs, tau, disagreement, misranking, msd, "
-        "mad, with sample_weight; got 'ap'."
+        "evaluate: names must be metrics of pairs or rows, tau, disagreement, misranking, msd, "
+        "rmsd, mad, rmse, mae, qwk, macro_mae, with sample_weight; got 'ap'."
     )
     with pytest.raises(ValueError, match=exactly(sentence)):
         evaluate(Y, GOOD, ["tau", "ap"], sample_weight=np.ones(300))

@@ -13,8 +13,10 @@ PAIRWISE = [
     metrics.misranking,
     metrics.kendall_tau,
     metrics.mean_squared_difference,
+    metrics.root_mean_squared_difference,
     metrics.mean_absolute_difference,
 ]
+DIFFERENCES = [metric.__name__ for metric in PAIRWISE if "difference" in metric.__name__]
 EVERY = (
     METRICS
     | {function.__name__: Metric(function, None) for function in PAIRWISE}
@@ -65,14 +67,14 @@ def test_bad_columns_are_refused_by_every_metric(name, truth, score, sentence):
 @every_metric
 def test_a_score_that_is_nan_is_refused(name):
     metric = EVERY[name]
-    differences = metric.name in {"mean_squared_difference", "mean_absolute_difference"}
-    rule = "finite" if differences else "without gaps"
-    hint = "" if differences else " Fill them, with -inf to rank these rows last."
+    is_difference = metric.name in DIFFERENCES
+    rule = "finite" if is_difference else "without gaps"
+    hint = "" if is_difference else " Fill them, with -inf to rank these rows last."
     with raises_refusal(f"{metric.name}: y_score must be {rule}; got nan in row 1.{hint}"):
         metric([0, 1, 2], [1.0, np.nan, 2.0])
 
 
-@pytest.mark.parametrize("name", ["mean_squared_difference", "mean_absolute_difference"])
+@pytest.mark.parametrize("name", DIFFERENCES)
 @pytest.mark.parametrize(
     ("truth", "score", "sentence"),
     [

@@ -1,6 +1,7 @@
 """Files and models that ask for more memory than they are worth; what is written."""
 
 import json
+import re
 import tracemalloc
 
 import numpy as np
@@ -115,3 +116,98 @@ def test_sparse_letor_takes_no_orders(tmp_path, capsys, more):
     )
     assert not out.exists()
     assert run(*fit, "--target", "target", "--qid", "qid", "--quiet") == 0
+
+
+HOSTILE = ["[" * 10_000, '{"b":' * 10_000, '"]]]]]]]]","b":' + "[" * 10_000]
+# Lines are no bounds of an object to Arrow, and a string is not what its marks say.
+HOSTILE += ["\n".join("[" * 10_000), '"\\"]]]\\\\","b":' + "[" * 10_000, "[" * 40]
+
+
+@pytest.mark.parametrize("cell", HOSTILE)
+@pytest.mark.parametrize("read", [read_columns, lambda path: list(iter_columns(path))])
+def test_json_is_not_nested_until_the_stack_ends(tmp_path, read, cell):
+    path = tmp_path / "t.jsonl"
+    path.write_text(f'{{"a":1}}\n{{"a":{cell}\n')
+    with pytest.raises(DataError) as caught:
+        read(path)
+    sentence = r".*: lines must be objects of JSON that are not nested; got line \d+, which is\."
+    assert re.fullmatch(sentence, str(caught.value))
+
+
+def test_brackets_in_text_are_no_depth(tmp_path):
+    path = tmp_path / "t.jsonl"
+    texts = ["[" * 100, "]" * 100, '"' + "{" * 100, "\\" + "[" * 100, "\\\\" + "[" * 100 + '\\"']
+    path.write_text("".join(json.dumps({"a": text, "b": 1}) + "\n" for text in texts))
+    assert read_columns(path).arrays["a"].tolist() == texts
+
+
+COMMANDS = {
+    "compare": ("compare", "FILE"),
+    "fit": ("fit", "FILE", "--ranker", "MPRank", "-o", "OUT"),
+    "evaluate": ("evaluate", "FILE"),
+    "rank": ("rank", "MODEL", "FILE", "-o", "OUT"),
+    "explain": ("explain", "MODEL", "FILE"),
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "m.peckorder"
+    rows = np.random.default_rng(0).normal(size=(30, 1))
+    peckorder.TableRanker(peckorder.MPRank()).fit(rows, rows[:, 0]).save(path)
+    frame = Columns({"a": rows[:, 0], "grade": rows[:, 0]}, "t")
+    write_columns(path.with_suffix(".csv"), frame)
+    words = ("fit", path.with_suffix(".csv"), "--ranker", "MPRank", "--quiet", "-o", path)
+    assert run(*words) == 0
+    return path
+
+
+def refused(tmp_path, capsys, model, command, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    places = {"FILE": path, "MODEL": model, "OUT": tmp_path / "out.csv"}
+    return check_refused(capsys, *(places.get(word, word) for word in COMMANDS[command]))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("text", ["qid\n1\n1\n2\n2\n", "user\n1\n1\n2\n2\n", "grade\n1\n2\n"])
+def test_a_table_of_one_column_is_refused(tmp_path, capsys, model, command, text):
+    refused(tmp_path, capsys, model, command, "t.csv", text)
+
+
+@pytest.mark.parametrize("command", ["rank", "explain"])
+@pytest.mark.parametrize(
+    ("name", "cells", "odd"),
+    [
+        ("t.csv", ["True", "3", "4"], "'True' in row 1"),
+        ("t.csv", ["3", "True", "false", "True"], "'3' in row 1"),
+        ("t.dat", ["1,5", "2.5", "2.5"], "'1,5' in row 1"),
+        ("t.dat", ["2.5", "1,5", "1,5"], "'2.5' in row 1"),
+        ("t.csv", ['"1,5"', "2.5", "2.5"], "'1,5' in row 1"),
+    ],
+)
+def test_the_rarer_kind_of_cell_is_named(tmp_path, capsys, model, command, name, cells, odd):
+    mark = ";" if name.endswith("dat") else ","
+    text = "".join(f"{a}{mark}{k}\n" for k, a in enumerate(cells))
+    said = refused(tmp_path, capsys, model, command, name, f"a{mark}grade\n{text}")
+    assert said.endswith(f"t{name[1:]}: column 'a' must be numbers; got {odd}.")
+
+
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_names_that_a_terminal_would_obey_are_shown_escaped(tmp_path, capsys, more):
+    size, colour, target = "si\x1b[31mze", "col\u202eour\x9b", "gra\x07de\u2066"
+    path, out = tmp_path / "t.csv", tmp_path / "m.peckorder"
+    colours = ["r\x1b[2J", "b"]
+    rows = "".join(f"{k},{colours[k % 2]},{k % 3}\n" for k in range(30))
+    path.write_text(f"{size},{colour},{target}\n{rows}")
+    assert run("fit", path, "--ranker", "MPRank", "-o", out, *more) == 0
+    assert run("explain", out, path, *more) == 0
+    assert run("info", out, *more) == 0
+    assert run("evaluate", path, *more) == 2
+    assert run("rank", out, path, "-o", tmp_path / "no\x1b[2J" / "o.csv", *more) == 2
+    shown = capsys.readouterr()
+    assert "si\\u001b[31mze" in shown.out if more else "si\\x1b[31mze" in shown.out
+    assert UNSAFE.search(shown.out + shown.err) is None

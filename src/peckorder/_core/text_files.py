@@ -14,8 +14,8 @@ from time import time
 from typing import IO, TypeAlias
 
 from peckorder._core.errors import refusal
+from peckorder._core.parameters import Rule
 from peckorder._core.typing import PathLike
-from peckorder._core.validation import Rule
 
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 

@@ -1,14 +1,14 @@
 """The one boundary between users' input and the arrays that the rest trusts.
 
-Parameters, data matrices, and columns of numbers: one value per row.
+Data matrices, and columns of numbers: one value per row. The rules of parameters are
+those of `peckorder._core.parameters`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
-from numbers import Integral, Real
+# ruff: noqa: PLC0414
+
+from numbers import Real
 from reprlib import repr as short
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -17,113 +17,25 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
 from peckorder._core.errors import caller, refusal
+from peckorder._core.parameters import LARGEST as LARGEST
+from peckorder._core.parameters import Rule as Rule
+from peckorder._core.parameters import Rules as Rules
+from peckorder._core.parameters import boolean as boolean
+from peckorder._core.parameters import check_parameters as check_parameters
+from peckorder._core.parameters import did_you_mean as did_you_mean
+from peckorder._core.parameters import finite as finite
+from peckorder._core.parameters import fraction as fraction
+from peckorder._core.parameters import not_negative as not_negative
+from peckorder._core.parameters import one_of as one_of
+from peckorder._core.parameters import optional as optional
+from peckorder._core.parameters import or_function as or_function
+from peckorder._core.parameters import positive as positive
+from peckorder._core.parameters import refuse_parameter as refuse_parameter
+from peckorder._core.parameters import whole as whole
 from peckorder._core.threads import Stop, share_rows
 from peckorder._core.typing import Array, Floats, MatrixLike, Rows, SparseMatrix
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A predicate on one parameter, with the words of the message when it fails."""
-
-    text: str
-    accepts: Callable[[Any], bool]
-    hint: Callable[[Any], str] = lambda value: ""
-
-    def check(self, name: str, value: object) -> None:
-        """Raise if `value` breaks the rule."""
-        if not self.accepts(value):
-            raise refusal(
-                name, f"be {self.text}", repr(value), hint=self.hint(value), error=ValueError
-            )
-
-
-Rules: TypeAlias = dict[str, Rule]
-
-LARGEST = float(np.finfo(np.float64).max)
-
-boolean = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
-
-
-def whole(minimum: int) -> Rule:
-    """Accept integers not below `minimum`; booleans are refused."""
-
-    def accepts(value: object) -> bool:
-        if isinstance(value, bool) or not isinstance(value, Integral):
-            return False
-        return int(value) >= minimum
-
-    return Rule(f"an integer >= {minimum}", accepts)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _plain(value: Any) -> Any:
-    """Return a number of Python, which compares exactly with one of any size."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-# Compared, not converted: an integer may be too large for a float.
-positive = Rule(
-    "a finite number > 0", lambda value: _is_number(value) and 0 < _plain(value) < LARGEST
-)
-not_negative = Rule(
-    "a finite number >= 0", lambda value: _is_number(value) and 0 <= _plain(value) < LARGEST
-)
-
-
-finite = Rule(
-    "a finite number", lambda value: _is_number(value) and -LARGEST < _plain(value) < LARGEST
-)
-fraction = Rule("a number > 0 and <= 1", lambda value: _is_number(value) and 0 < value <= 1)
-
-
-def optional(rule: Rule) -> Rule:
-    """Accept None as well."""
-    return Rule(
-        f"None or {rule.text}", lambda value: value is None or rule.accepts(value), rule.hint
-    )
-
-
-def or_function(rule: Rule, kind: str) -> Rule:
-    """Accept functions as well."""
-    return Rule(
-        f"{rule.text} or a function {kind}", lambda value: callable(value) or rule.accepts(value)
-    )
-
-
-def one_of(*choices: str, aliases: Mapping[str, str] | None = None) -> Rule:
-    """Accept exactly the given words; for others, suggest similar ones."""
-    words = ", ".join(repr(choice) for choice in choices)
-    return Rule(
-        f"one of {words}",
-        lambda value: isinstance(value, str) and value in choices,
-        lambda value: did_you_mean(value, choices, aliases or {}),
-    )
-
-
-def did_you_mean(value: object, choices: Iterable[str], aliases: Mapping[str, str]) -> str:
-    """Return a sentence that suggests what was meant, or nothing."""
-    word = value.lower() if isinstance(value, str) else ""
-    if word in aliases:
-        return f" Did you mean {aliases[word]!r}?"
-    by_lower_name = {choice.lower(): choice for choice in choices}
-    near = [by_lower_name[name] for name in get_close_matches(word, by_lower_name)]
-    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-
-
-def check_parameters(owner: object, rules: Rules) -> None:
-    """Raise on the first attribute of `owner` that breaks its rule."""
-    for name, rule in rules.items():
-        rule.check(name, getattr(owner, name))
-
-
-def refuse_parameter(owner: object, name: str, rule: str) -> NoReturn:
-    """Refuse an attribute of `owner` that breaks a rule together with others."""
-    raise refusal(name, rule, repr(getattr(owner, name)), error=ValueError)
 
 
 def check_rows(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, norms: bool) -> Rows:

@@ -7,6 +7,8 @@ imported when a command runs.
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from cyclopts import App, CycloptsError
@@ -68,11 +70,14 @@ def compare(
     Parameters
     ----------
     files
-        A table (csv, tsv, parquet, jsonl, LETOR; also .gz and .zst), "-" for standard
-        input, or several TREC runs with --qrels.
+        A table (csv, tsv, parquet, jsonl, LETOR, arff, xlsx; also .gz and .zst), "-" for
+        standard input, or several TREC runs with --qrels.
     """
-    options.check(has_files=bool(files))
-    from peckorder.cli import compare as work
+    from peckorder.cli import checks
+
+    checks.check_compare(files, options)
+    with _starting(output):
+        from peckorder.cli import compare as work
 
     if files:
         work.compare_files(files, options, output)
@@ -95,7 +100,11 @@ def fit(file: str, /, *, options: FitOptions, output: OutputOptions = OutputOpti
     file
         A table; "-" to read standard input.
     """
-    from peckorder.cli.fit import run_fit
+    from peckorder.cli import checks
+
+    checks.check_fit(file, options)
+    with _starting(output):
+        from peckorder.cli.fit import run_fit
 
     run_fit(file, options, output)
 
@@ -138,7 +147,11 @@ def rank(
         input. For a model of `peckorder fuse --save`, or `peckorder compare --save` of
         runs, as many runs as it learnt from, called as then, or NAME=FILE.
     """
-    from peckorder.cli.rank import run_rank
+    from peckorder.cli import checks
+
+    checks.check_rank(model, files, options, output)
+    with _starting(output):
+        from peckorder.cli.rank import run_rank
 
     run_rank(model, files, options, output)
 
@@ -158,13 +171,16 @@ def evaluate(
 
     Example: peckorder evaluate ranked.csv
 
+    Example: peckorder evaluate ranked.csv --model wine.peckorder
+
     Example: peckorder evaluate scored.csv --target grade --score score --qid qid
 
     Example: peckorder evaluate ranked.csv -m "mean rank loss" --classes poor,fair,good
 
     Without --metric, predicted classes are measured as `peckorder compare` does it, by
-    their mean rank loss, and scores by ndcg@10, ap and rr, or the disagreement of pairs
-    if there are classes.
+    their mean rank loss, the share that is exactly right, macro_mae and qwk; scores by
+    disagreement of pairs if there are classes, by disagreement, msd, rmse and mae if
+    targets are real numbers, and otherwise by ndcg@10, ap and rr.
 
     Rows without a target, a score or a query are left out, which is said.
 
@@ -178,7 +194,11 @@ def evaluate(
         A table with columns of targets and scores, or a TREC run; "-" to read
         standard input.
     """
-    from peckorder.cli.evaluate import run_evaluate
+    from peckorder.cli import checks
+
+    checks.check_evaluate(file, options, output)
+    with _starting(output):
+        from peckorder.cli.evaluate import run_evaluate
 
     run_evaluate(file, options, output)
 
@@ -208,7 +228,11 @@ def fuse(
         Two or more runs; those of one query may differ in length. "-" to read one
         from standard input.
     """
-    from peckorder.cli.fuse import run_fuse
+    from peckorder.cli import checks
+
+    checks.check_fuse(runs, options, output)
+    with _starting(output):
+        from peckorder.cli.fuse import run_fuse
 
     run_fuse(runs, options, output)
 
@@ -240,7 +264,11 @@ def explain(
     file
         A table with the features of the model; "-" reads standard input.
     """
-    from peckorder.cli.models import run_explain
+    from peckorder.cli import checks
+
+    checks.check_explain(model, file, options, output)
+    with _starting(output):
+        from peckorder.cli.models import run_explain
 
     run_explain(model, file, options, output)
 
@@ -259,7 +287,11 @@ def info(model: str, /, *, output: OutputOptions = OutputOptions()) -> None:
     model
         The file, as written by `peckorder fit`, `peckorder compare --save` or `save`.
     """
-    from peckorder.cli.models import run_info
+    from peckorder.cli import checks
+
+    checks.check_info(model)
+    with _starting(output):
+        from peckorder.cli.models import run_info
 
     run_info(model, output)
 
@@ -285,7 +317,8 @@ def reproduce(
     name
         The paper, such as freund-2003.
     """
-    from peckorder.cli.published import run_reproduce
+    with _starting(output):
+        from peckorder.cli.published import run_reproduce
 
     run_reproduce(name, options, output)
 
@@ -296,7 +329,8 @@ def listing(*, output: OutputOptions = OutputOptions()) -> None:
 
     Example: PECKORDER_DATA=my-data peckorder data
     """
-    from peckorder.cli.published import list_data
+    with _starting(output):
+        from peckorder.cli.published import list_data
 
     list_data(output)
 
@@ -317,12 +351,24 @@ def fetch(
     url
         The address of a mirror.
     """
-    from peckorder.cli.published import fetch_data
+    with _starting(output):
+        from peckorder.cli.published import fetch_data
 
     fetch_data(name, url, output)
 
 
 app.command(data)
+
+
+@contextmanager
+def _starting(output: OutputOptions) -> Iterator[None]:
+    """Tell people, while modules are imported, that something happens."""
+    console = Console(stderr=True)
+    if output.quiet or not console.is_terminal:
+        yield
+        return
+    with console.status("Loading"):
+        yield
 
 
 def run(arguments: list[str] | None = None) -> None:
@@ -370,4 +416,7 @@ def _leave(message: str, code: int) -> None:
 
 
 def _print(message: str, style: str) -> None:
+    from peckorder.cli.outputs import printable
+
+    message = printable(message)
     Console(stderr=True, soft_wrap=True).print(message, style=style, markup=False, highlight=False)

@@ -2,31 +2,44 @@
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from rich.console import RenderableType
 
+import peckorder
 from peckorder import metrics
 from peckorder._core import column_names as words
 from peckorder._core.cells import is_number
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
-from peckorder._core.validation import did_you_mean, whole
+from peckorder.cli.models import known_columns
 from peckorder.cli.options import EvaluateOptions, OutputOptions
-from peckorder.cli.outputs import ResultPrinter, check_outputs, role_lines, roles_as_json, screen
+from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
 from peckorder.compare.run_evaluation import check_measures, judge, measure
 from peckorder.compare.table_case import known_rows
 from peckorder.feedback import is_missing
-from peckorder.metrics import intervals
-from peckorder.tables.columns import Columns, counted, distinct, listed, numeric, split_names
+from peckorder.metrics import interval_by_counts, intervals
+from peckorder.tables.columns import (
+    Columns,
+    check_column,
+    counted,
+    distinct,
+    is_whole,
+    listed,
+    numeric,
+    short,
+    split_names,
+)
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import numbers_of, typed
+from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
-from peckorder.tables.files.source import name_of, short
 from peckorder.tables.roles import (
+    AS_LEARNT,
     ColumnRole,
     Role,
     column_of,
@@ -34,15 +47,18 @@ from peckorder.tables.roles import (
     find_target,
     given_columns,
 )
-from peckorder.tables.task import whole_if_it_is
+from peckorder.tables.task import MOST_CLASSES, MOST_GRADES, whole_if_it_is
 from peckorder.tables.text_cells import order_of_words
 
 _LISTS: Final = ("ndcg@10", "ap", "rr")
-_TIES: Final = ("expected", "best", "worst", "order", "docid")
 LOSS: Final = "mean rank loss"
 RIGHT: Final = "exactly right"
 WRONG: Final = "zero-one loss"
-MEASURES: Final = (LOSS, RIGHT, WRONG)
+# No means over rows: they follow from how often classes are taken for each other.
+_OF_COUNTS: Final = {"macro_mae": metrics.macro_mae, "qwk": metrics.quadratic_weighted_kappa}
+MEASURES: Final = (LOSS, RIGHT, WRONG, *_OF_COUNTS)
+_USUAL_OF_CLASSES: Final = (LOSS, RIGHT, "macro_mae", "qwk")
+_USUAL_OF_NUMBERS: Final = ("disagreement", "msd", "rmse", "mae")
 _ALIASES: Final = {"rank loss": LOSS, "accuracy": RIGHT, "zero one": WRONG, "zero one loss": WRONG}
 
 _SCORES: Final = ("score", "scores", "y_score", "prediction", "pred", "y_pred")
@@ -76,17 +92,11 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
     """Measure predictions, or a TREC run: means over queries, 95 % intervals."""
     ties, per_query = options.ties, options.per_query
     printer = ResultPrinter(output, per_query)
-    if ties not in _TIES:
-        raise refusal(
-            "ties", f"be one of {', '.join(_TIES)}", repr(ties), hint=did_you_mean(ties, _TIES, {})
-        )
-    check_outputs({"--per-query": per_query}, [file, options.qrels])
-    whole(1).check("bootstrap", options.bootstrap)
-    whole(0).check("seed", options.seed)
+    options = replace(options, metric=tuple(split_names(options.metric or (), ())) or None)
     of_lists = [name for name in options.metric or () if class_measure(name) is None]
     if of_lists:  # names, before any work
         for name in of_lists:
-            metrics.metric_by_name(name, "metric")
+            metrics.metric_by_name(name, "metric", MEASURES)
         metrics.evaluate([1, 0], [1, 0], of_lists, n_bootstrap=1)
     with printer.progress("Measuring"):
         if options.qrels is None:
@@ -135,13 +145,21 @@ def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
 
 def _of_table(file: str, options: EvaluateOptions) -> Measured:
     """Measure a table that has targets, and scores or predicted classes."""
-    qid = options.qid
     classes: Sequence[str] | None = options.classes
+    names = ("target", "score", "predicted", "qid")
+    given = {name: getattr(options, name) for name in names}
+    known: dict[str, str] = {}
+    if options.model is not None:
+        model = peckorder.load(options.model)
+        known = known_columns(model)
+        of_model = getattr(model, "classes_", np.empty(0))
+        if classes is None and any(isinstance(label, str) for label in of_model.tolist()):
+            classes = tuple(map(str, of_model.tolist()))
+    qid = known.get("qid") if options.qid is None else options.qid
     ids = () if qid is None else (qid,)
     columns = read_columns(file, format=options.format, ids=ids)
-    names = ("target", "score", "predicted", "qid")
-    roles = find_roles(columns, {name: getattr(options, name) for name in names})
-    of_classes, of_lists = _chosen_metrics(columns, roles, options.metric)
+    roles = find_roles(columns, given, known)
+    of_classes, of_lists = _chosen_metrics(columns, roles, options)
     labels = [roles.target, *([roles.predicted] if of_classes else [])]
     order_notes: tuple[str, ...] = ()
     if classes is None:
@@ -194,21 +212,34 @@ def _guessed_classes(columns: Columns, names: Iterable[str]) -> tuple[str, ...] 
 
 
 def _chosen_metrics(
-    columns: Columns, roles: Roles, asked: Sequence[str] | None
+    columns: Columns, roles: Roles, options: EvaluateOptions
 ) -> tuple[list[str], list[str]]:
-    """Return the measures of classes and of lists that are asked for, or the usual."""
-    has_classes = roles.predicted not in (None, roles.score)
+    """Return the measures of classes and of lists that are asked for, or the usual.
+
+    Those of scores by the kind of task that `compare` recognises in the targets.
+    """
+    asked, has_classes = options.metric, roles.predicted not in (None, roles.score)
     if asked is None:
-        asked = (LOSS, RIGHT) if has_classes else ()
-        if roles.score is not None:
-            asked += ("disagreement",) if has_classes else _LISTS
+        asked = _USUAL_OF_CLASSES if has_classes else ()
+        if roles.score is not None and has_classes:
+            asked += ("disagreement",)
+        elif roles.score is not None:
+            asked += _USUAL_OF_NUMBERS if _is_real(columns, roles) else _LISTS
     of_classes = [measure for name in asked if (measure := class_measure(name))]
     of_lists = [name for name in asked if class_measure(name) is None]
     if of_classes and roles.predicted is None:
         raise _missing(columns, "predicted", of_classes[0])
-    if of_lists and roles.score is None:
-        raise _missing(columns, "score", of_lists[0])
+    if (of_lists or not of_classes) and roles.score is None:
+        raise _missing(columns, "score", *of_lists[:1])
     return of_classes, of_lists
+
+
+def _is_real(columns: Columns, roles: Roles) -> bool:
+    """Return whether targets are real numbers to `compare`, not grades or classes."""
+    targets = with_numbers(columns, [roles.target]).arrays[roles.target]
+    values = distinct(targets)
+    most = MOST_CLASSES if roles.query is None else MOST_GRADES
+    return numeric(targets) and not (len(values) <= most and is_whole(values))
 
 
 def _targets(
@@ -235,20 +266,26 @@ def _shown(file: str, measured: Measured, rows: Sequence[Any]) -> list[Renderabl
     return [*lines, *measured.notes]
 
 
-def _missing(columns: Columns, what: str, metric: str) -> Exception:
+def _missing(columns: Columns, what: str, metric: str | None = None) -> Exception:
+    wanted = f"have a column of the {what}" + (f" for {metric!r}" if metric else "")
     return refusal(
         columns.source,
-        f"have a column of the {what} for {metric!r}, which has {listed(columns.names)}",
+        f"{wanted}, which has {listed(columns.names)}",
         "none by its usual names",
         hint=f"Add --{what} NAME.",
     )
 
 
-def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
+def find_roles(
+    columns: Columns,
+    given: Mapping[str, str | None],
+    known: Mapping[str, str] = MappingProxyType({}),
+) -> Roles:
     """Find targets, scores, classes and queries, as given or by their names.
 
-    Targets and queries have the names by which `compare` knows them; people are
-    queries, too, since each has a list.
+    `known` are those that a model knows by name. Targets and queries have the names by
+    which `compare` knows them; people are queries, too, since each has a list. In what
+    `rank` wrote the target may also be the only column of numbers left.
 
     Examples
     --------
@@ -261,8 +298,15 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
     ('stars', 'score', None, 'customer')
     """
     every = given_columns(columns, given)
-    named = {role: name for role, name in every.items() if name is not None}
-    unset = every.keys() - named
+    unset = {role for role, name in every.items() if name is None}
+    learnt = {
+        role: name
+        for role, name in known.items()
+        if role not in every and (role == "target" or name in columns.names)
+    }
+    for role, name in learnt.items():
+        check_column(columns, role, name)
+    named = {role: name for role, name in every.items() if name is not None} | learnt
     free = [name for name in columns.names if name not in named.values()]
     by_name = {words.plain(name): name for name in reversed(free)}
     predicted = named.get("predicted")
@@ -276,9 +320,11 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
             is_text = columns.arrays[predicted].dtype.kind not in "iuf"
             score = None if is_text else predicted
     left = [name for name in free if name not in (score, predicted, *PLACES)]
-    target, notes = named.get("target"), tuple[str, ...]()
+    target, notes, only = named.get("target"), tuple[str, ...](), None
     if target is None and "target" not in unset:
         target, notes = find_target(columns, left, may_drop=False)
+        only = _only_numbers(columns, left) if target is None else None
+        target = target or only
     if target is None and set(columns.names) >= {"qid", "docid", "score"}:
         raise refusal(
             "qrels",
@@ -303,12 +349,25 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
         ("predicted", None if predicted == score else predicted, Role.PREDICTED),
         ("qid", query, Role.QUERY),
     )
+    reasons = {option: f"--{option}" for option in named}
+    reasons |= dict.fromkeys(learnt, AS_LEARNT)
+    if only is not None:
+        reasons["target"] = "the only numbers beside what rank writes"
     column_roles = tuple(
-        ColumnRole(name, role, f"--{option}" if option in named else "its name")
+        ColumnRole(name, role, reasons.get(option, "its name"))
         for option, name, role in found
         if name is not None
     )
     return Roles(target, score, predicted, query, column_roles, notes)
+
+
+def _only_numbers(columns: Columns, left: Sequence[str]) -> str | None:
+    """Return the one column of numbers that is no id, in what `rank` wrote."""
+    if not {"score", *PLACES} <= set(columns.names):
+        return None
+    ids = words.QUERY | words.USER | words.ITEM | words.CODE | words.ID
+    numbers = [n for n in left if numeric(columns.arrays[n]) and not words.first_named([n], ids)]
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def _first(names: Mapping[str, str], usual: tuple[str, ...]) -> str | None:
@@ -350,7 +409,7 @@ def class_measure(name: str) -> str | None:
     ('mean rank loss', 'zero-one loss', None)
     """
     word = " ".join(name.lower().replace("_", " ").replace("-", " ").split())
-    plain = {measure.replace("-", " "): measure for measure in MEASURES}
+    plain = {measure.replace("-", " ").replace("_", " "): measure for measure in MEASURES}
     return (plain | _ALIASES).get(word)
 
 
@@ -407,19 +466,22 @@ def _values(label: str) -> tuple[Hashable, ...]:
 
 
 def measured_classes(
-    truth: Ints, guess: Ints, names: Iterable[str], n_bootstrap: int, seed: int
+    truth: Ints, guess: Ints, names: Sequence[str], n_bootstrap: int, seed: int
 ) -> list[dict[str, str | float]]:
-    """Return means over rows, with 95 % bootstrap intervals."""
+    """Return measures of rows, with 95 % bootstrap intervals."""
     steps = np.abs(guess - truth).astype(np.float64)
     values: dict[str, Floats] = {
         LOSS: steps,
         RIGHT: (steps == 0).astype(np.float64),
         WRONG: (steps > 0).astype(np.float64),
     }
-    chosen = [(name, values[name]) for name in names]
-    table, weight = np.stack([v for _, v in chosen]), np.ones(len(steps))
-    bounds = intervals(table, weight, n_bootstrap, seed).tolist()
-    return [
-        {"metric": name, "mean": float(v.mean()), "low": low, "high": high, "rows": len(steps)}
-        for (name, v), (low, high) in zip(chosen, bounds, strict=True)
-    ]
+    rows: list[dict[str, str | float]] = []
+    for name in names:
+        if name in _OF_COUNTS:
+            mean, low, high = interval_by_counts(_OF_COUNTS[name], truth, guess, n_bootstrap, seed)
+        else:
+            each, weight = values[name], np.ones(len(steps))
+            ((low, high),) = intervals(each[np.newaxis], weight, n_bootstrap, seed).tolist()
+            mean = float(each.mean())
+        rows.append({"metric": name, "mean": mean, "low": low, "high": high, "rows": len(steps)})
+    return rows

@@ -13,15 +13,9 @@ from peckorder import collaborative, estimators
 from peckorder._core.errors import named, refusal
 from peckorder._core.typing import Floats, Labels
 from peckorder._core.validation import check_parameters, did_you_mean
-from peckorder.cli.models import no_classes
+from peckorder.cli.models import no_classes, remember_columns
 from peckorder.cli.options import FitOptions, OutputOptions, ids_of, roles_of, separate_columns
-from peckorder.cli.outputs import (
-    ResultPrinter,
-    check_model,
-    check_outputs,
-    role_lines,
-    roles_as_json,
-)
+from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json
 from peckorder.collaborative import PersonalRanker
 from peckorder.compare.candidates import CANDIDATES, Candidate, TaskInfo, TrainingRows
 from peckorder.compare.refit import table_model
@@ -45,8 +39,8 @@ from peckorder.compare.tuning import (
 from peckorder.datasets import Documents
 from peckorder.tables.columns import Columns, counted, drawn
 from peckorder.tables.features import Coding, Scaling
+from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import read_table
-from peckorder.tables.files.source import is_standard, name_of
 from peckorder.tables.files.trec import QID, TARGET, whole_numbers
 from peckorder.tables.roles import is_unset
 from peckorder.tables.task import SCORES, Task, kind_of_labels, ratings_of, recognise
@@ -103,10 +97,6 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
     """Fit a ranker to a file; write the model, with the names of its features."""
     printer = ResultPrinter(output)
     ranker, by_hand = make_ranker(options.ranker, options.set_ or ())
-    if is_standard(options.out):
-        raise refusal("out", "be a file", "'-'")
-    check_outputs({"-o": options.out}, [file])
-    check_model("-o", options.out)
     with printer.progress(f"Fitting {options.ranker}"):
         names = separate_columns(options.columns)
         source = read_table(file, format=options.format, ids=ids_of(options), names=names)
@@ -114,6 +104,7 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
             fitted = _fit_sparse(ranker, by_hand, source, options)
         else:
             fitted = _fit_table(ranker, by_hand, source, options)
+        remember_columns(fitted.model, fitted.task.column_roles)
         fitted.model.save(options.out)
     model, learnt = fitted.model, fitted.ranker
     features = getattr(model, "prepared_names_", getattr(model, "feature_names_in_", ()))

@@ -8,9 +8,9 @@ import numpy as np
 from rich.table import Table as Screen
 
 from peckorder._core.errors import refusal
-from peckorder._core.validation import did_you_mean, optional, whole
+from peckorder._core.validation import did_you_mean
 from peckorder.cli.options import FuseOptions, OutputOptions
-from peckorder.cli.outputs import Notes, ResultPrinter, check_model, check_outputs, screen
+from peckorder.cli.outputs import Notes, ResultPrinter, screen
 from peckorder.compare.contest import Contest, Result, ranked
 from peckorder.compare.fusion import LEARNT, METHODS, RRF, Fused, fuse
 from peckorder.compare.measures import Measure
@@ -20,9 +20,10 @@ from peckorder.estimators import TableRanker
 from peckorder.metrics import ranks
 from peckorder.tables.coders import Number
 from peckorder.tables.columns import Columns, counted, listed
-from peckorder.tables.files.read import format_to_write, write_columns
+from peckorder.tables.files.paths import format_to_write, shown_out
+from peckorder.tables.files.read import write_columns
 from peckorder.tables.files.runs import as_run, qrels_columns, read_run_columns, run_names
-from peckorder.tables.files.source import is_standard, shown_out
+from peckorder.tables.files.standard_streams import is_standard
 from peckorder.tables.model_rows import ModelRows, scores_of
 from peckorder.tables.roles import ColumnRole, Role
 
@@ -31,19 +32,10 @@ def run_fuse(runs: list[str], options: FuseOptions, output: OutputOptions) -> No
     """Fuse TREC runs into one: learnt from judgements, or by counts of places."""
     qrels, out, save, folds = options.qrels, options.out, options.save, options.folds
     printer = ResultPrinter(output, out)
-    check_outputs({"-o": out, "--save": save}, [*runs, qrels])
     out_format = "run" if is_standard(out) else format_to_write(out, None, text="run")
     metrics = options.metric or ("ndcg@10", "ap", "rr")
     check_measures(metrics)
-    optional(whole(1)).check("rounds", options.rounds)
-    whole(2).check("folds", folds)
     method = _method(options.method, qrels)
-    if save is not None:
-        if qrels is None:
-            raise refusal("save", "go with qrels to learn from", "none")
-        check_model("--save", save)
-    if len(runs) < 2:
-        raise refusal("runs", "be two or more", len(runs))
     pairs = zip(run_names(runs), runs, strict=True)
     tables = {name: read_run_columns(path) for name, path in pairs}
     judgements, known = None, None
@@ -162,16 +154,17 @@ def _measured(
 
 
 def _run(result: Fused, method: str, tag: str) -> Columns:
-    """Return a run: queries in their order, documents by falling score."""
+    """Return a run: queries in their order, documents by falling score, then name."""
     score = result.scores[method]
     qid, docid = (np.asarray(ids) for ids in (result.documents.qid, result.documents.docid))
     _, first, query = np.unique(qid, return_index=True, return_inverse=True)
-    order = np.lexsort((-score, first[query]))
+    rank = ranks(score, qid, docid)
+    order = np.lexsort((rank, first[query]))
     qid = qid[order]
     arrays = {
         "qid": qid.astype(object),
         "docid": docid[order].astype(object),
-        "rank": ranks(score[order], qid),
+        "rank": rank[order],
         "score": score[order],
         "tag": np.full(len(order), tag, dtype=object),
     }

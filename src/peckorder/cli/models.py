@@ -1,7 +1,7 @@
 """The work of `peckorder explain` and `peckorder info`, and what models cannot be used for."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -10,19 +10,19 @@ from rich.table import Table as Screen
 import peckorder
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Bools, Floats, Matrix
-from peckorder._core.validation import whole
 from peckorder.cli.options import ExplainOptions, OutputOptions
-from peckorder.cli.outputs import ResultPrinter, check_outputs, screen
+from peckorder.cli.outputs import ResultPrinter, screen
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import Documents
 from peckorder.estimators import RankBoost, TableRanker
 from peckorder.export._onnx import is_exportable
 from peckorder.storage.format import VERSION, read_file
-from peckorder.tables.columns import Columns, counted, joined
+from peckorder.tables.columns import Columns, counted, joined, short
+from peckorder.tables.files.paths import name_of, shown_out
 from peckorder.tables.files.read import iter_columns, letor_documents, read_table, write_columns
-from peckorder.tables.files.source import check_is_file, name_of, short, shown_out
 from peckorder.tables.files.trec import documents_to_columns
 from peckorder.tables.model_rows import ModelRows, contributions, gives_classes, unscaled
+from peckorder.tables.roles import ColumnRole, Role
 
 _MOST_NAMES: Final = 20
 _MOST_VALUES: Final = 12
@@ -34,9 +34,6 @@ def run_explain(
     """Return how much each feature adds to the scores of rows."""
     out, numbers = options.out, options.row or (1,)
     printer = ResultPrinter(output, out)
-    whole(1).check("top", options.top)
-    check_outputs({"-o": out}, [model, file])
-    check_is_file(model)
     ranker = peckorder.load(model)
     if isinstance(ranker, PersonalRanker):
         for name, given in (("file", file), ("row", options.row), ("out", out)):
@@ -161,7 +158,6 @@ def _explain_person(
 def run_info(model: str, output: OutputOptions) -> None:
     """Tell what is in a model file: class, parameters, features, versions."""
     printer = ResultPrinter(output)
-    check_is_file(model)
     ranker = peckorder.load(model)
     header: Any = read_file(model)[0]
     is_table = isinstance(ranker, TableRanker)
@@ -175,6 +171,7 @@ def run_info(model: str, output: OutputOptions) -> None:
         "parameters": inner.get_params(deep=False),
         "n_features": getattr(ranker, "n_features_in_", None),
         "feature_names": names or None,
+        "columns": known_columns(ranker) or None,
         "scaled_as": formulas or None,
         "learnt": _learnt(inner),
         "written_by": f"peckorder {header['peckorder']}",
@@ -186,8 +183,8 @@ def run_info(model: str, output: OutputOptions) -> None:
     if len(names) > _MOST_NAMES:
         first += f" and {len(names) - _MOST_NAMES} more"
     shown = {**result, "scaled_as": scaled, "feature_names": first, "checksum": "ok (SHA-256)"}
-    for name in ("parameters", "learnt"):
-        pairs: Any = result[name]
+    for name in ("parameters", "learnt", "columns"):
+        pairs: Any = result[name] or {}
         shown[name] = ", ".join(f"{key}={_short_text(value)}" for key, value in pairs.items())
     width = max(map(len, shown))
     printer.emit(
@@ -240,6 +237,19 @@ def _short_text(value: object) -> str:
     if isinstance(value, str) and value.startswith("<"):  # a number of values
         return value
     return short(value)
+
+
+def remember_columns(model: object, column_roles: Iterable[ColumnRole]) -> None:
+    """Let a model of columns know the names of its target and its queries."""
+    if isinstance(model, TableRanker):
+        by_role = {role: column for column, role, _ in column_roles}
+        model.target_, model.query_ = by_role.get(Role.TARGET), by_role.get(Role.QUERY)
+
+
+def known_columns(model: object) -> dict[str, str]:
+    """Return the columns that a model knows by name, by the options that name them."""
+    names = {"target": getattr(model, "target_", None), "qid": getattr(model, "query_", None)}
+    return {option: name for option, name in names.items() if name is not None}
 
 
 def no_classes(model: object, kind: str) -> str:

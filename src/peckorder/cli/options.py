@@ -3,13 +3,12 @@
 cyclopts reads its fields, defaults and help texts, and the work takes it as it is.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
 
-from peckorder._core.errors import refusal
 from peckorder.tables.files.standard_streams import STDIN
 
 Flag: TypeAlias = Annotated[bool, Parameter(negative="")]
@@ -122,19 +121,6 @@ class CompareOptions:
     repeats: int | None = None
     seed: int = 0
     out: OutPath = Path("peckorder-report.html")
-
-    def check(self, *, has_files: bool) -> None:
-        """Refuse options that mean nothing with a file, or without one."""
-        names, rule = ["repeats"], "be left out with a file, which has folds"
-        if not has_files:
-            others = ("folds", "repeats", "seed", "out")
-            names = [field.name for field in fields(self) if field.name not in others]
-            rule = "be left out without a file"
-        for name in names:
-            value = getattr(self, name)
-            if value is not None:
-                value = list(value) if isinstance(value, tuple) else value
-                raise refusal(name, rule, repr(str(value)))
 
     def command(self, files: tuple[str, ...]) -> list[str]:
         """Return the words of the command that gives the same result again."""
@@ -291,8 +277,11 @@ class EvaluateOptions:
     ----------
     metric
         Such as ndcg@10, ap, rr, p@5, recall@100, tau, disagreement; of predicted
-        classes "mean rank loss", "exactly right", "zero-one loss". Give it again for
-        more.
+        classes "mean rank loss", "exactly right", "zero-one loss", macro_mae, qwk; of
+        scores on the scale of the targets rmse, mae. Give it again for more, or names
+        with commas between.
+    model
+        A model file: the columns of targets and queries are those that it learnt from.
     qrels
         TREC judgements to evaluate a run against.
     target
@@ -320,6 +309,7 @@ class EvaluateOptions:
     """
 
     metric: Metrics = None
+    model: str | None = None
     qrels: str | None = None
     target: str | None = None
     score: str | None = None

@@ -1,13 +1,12 @@
-"""What commands print, for people and for programs, and checks of the files they write."""
+"""What commands print, for people and for programs."""
 
 import json as text
-import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -15,18 +14,17 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Screen
 
-from peckorder._core.errors import refusal
-from peckorder._core.typing import PathLike
 from peckorder.cli.options import OutputOptions
-from peckorder.storage.format.container import MAGIC
 from peckorder.tables.coders import RARE
-from peckorder.tables.columns import Columns, counted, is_empty
-from peckorder.tables.files.source import is_standard, short
-from peckorder.tables.files.write import check_target
+from peckorder.tables.columns import Columns, counted, is_empty, short
+from peckorder.tables.files.standard_streams import is_standard
 from peckorder.tables.roles import ColumnRole, Role
 
 _MOST_LINES: Final = 4
 _MOST_NAMES: Final = 6
+_UNSAFE: Final = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]"
+)
 # Columns whose gaps are noted one by one.
 _MOST_GAPS: Final = 5
 
@@ -42,8 +40,6 @@ class ResultPrinter:
 
     def __init__(self, output: OutputOptions, out: object = None) -> None:
         is_piped = is_standard(out)
-        if output.json and is_piped:
-            raise refusal("--json", "not be given where rows go to standard output", "--out -")
         self._json = output.json
         is_silent = output.quiet or output.json
         self.console = Console(quiet=is_silent, stderr=is_piped, soft_wrap=True)
@@ -66,9 +62,11 @@ class ResultPrinter:
                 own: Any = result.get("notes", ())
                 notes = [*own, *dict.fromkeys(self._notes)]
                 result = {**result, "notes": notes}
-            sys.stdout.write(text.dumps(as_plain(result), ensure_ascii=False) + "\n")
-        for renderable in shown:
-            self.console.print(renderable, highlight=False, markup=False)
+            line = text.dumps(as_plain(result), ensure_ascii=False)
+            sys.stdout.write(_UNSAFE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", line) + "\n")
+        for shown_part in shown:
+            part = printable(shown_part) if isinstance(shown_part, str) else shown_part
+            self.console.print(part, highlight=False, markup=False)
 
     @contextmanager
     def progress(self, label: str) -> Iterator[ReportProgress]:
@@ -190,13 +188,28 @@ def as_plain(value: object) -> Any:
     return str(value)
 
 
+def printable(text: str) -> str:
+    r"""Return text without what a terminal would obey, as a file may have it in names.
+
+    Control characters other than tabs and new lines, and those that change the direction
+    of writing, are shown as in Python.
+
+    Examples
+    --------
+    >>> from peckorder.cli.outputs import printable
+    >>> print(printable("size" + chr(27) + "[31m"))
+    size\x1b[31m
+    """
+    return _UNSAFE.sub(lambda mark: repr(mark[0])[1:-1], text)
+
+
 def screen(title: str, headings: tuple[str, ...], rows: Iterable[Iterable[str | float]]) -> Screen:
     """Return a table for the terminal; the first column is text, others numbers."""
-    table = Screen(title=title, title_justify="left", title_style="bold")
+    table = Screen(title=printable(title), title_justify="left", title_style="bold")
     for k, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if k else "left", no_wrap=k > 0)
+        table.add_column(printable(heading), justify="right" if k else "left", no_wrap=k > 0)
     for row in rows:
-        table.add_row(*(c if isinstance(c, str) else number(c) for c in row))
+        table.add_row(*(printable(c) if isinstance(c, str) else number(c) for c in row))
     return table
 
 
@@ -205,53 +218,3 @@ def number(value: float) -> str:
     if isinstance(value, int):
         return str(value)
     return f"{value:.4f}" if isfinite(value) else "\N{EN DASH}"
-
-
-def check_outputs(
-    outputs: Mapping[str, PathLike | None], inputs: Iterable[PathLike | None]
-) -> None:
-    """Refuse files that cannot be written, are read, or are given for two outputs.
-
-    `outputs` are files by their options; None and "-" are skipped.
-
-    Examples
-    --------
-    >>> from peckorder.cli.outputs import check_outputs
-    >>> check_outputs({"-o": "no-such.csv"}, ["m.peckorder", "no-such.csv"])
-    Traceback (most recent call last):
-    peckorder.exceptions.DataError: -o must be another file than what is read; got \
-'no-such.csv' for both.
-    """
-    read = [path for path in inputs if path is not None and not is_standard(path)]
-    seen: dict[str, PathLike] = {}
-    for option, path in outputs.items():
-        if path is None or is_standard(path):
-            continue
-        check_target(path)
-        if any(_is_same(path, other) for other in read):
-            raise refusal(option, "be another file than what is read", f"{str(path)!r} for both")
-        for before, other in seen.items():
-            if _is_same(path, other):
-                raise refusal(f"{before} and {option}", "be two files", f"{str(path)!r} for both")
-        seen[option] = path
-
-
-def check_model(option: str, path: PathLike) -> None:
-    """Refuse to write a model over a file that is something else, and not empty."""
-    if not Path(path).is_file():
-        return
-    with Path(path).open("rb") as file:
-        head = file.read(len(MAGIC))
-    if head not in (b"", MAGIC):
-        raise refusal(
-            option,
-            "be a new file, or a model that is written over",
-            f"{str(path)!r}, which is no model",
-        )
-
-
-def _is_same(path: PathLike, other: PathLike) -> bool:
-    """Return whether two paths lead to one file; pipes and devices do not count."""
-    if not (Path(path).exists() and Path(other).exists()):
-        return os.path.realpath(path) == os.path.realpath(other)
-    return Path(path).is_file() and os.path.samefile(path, other)

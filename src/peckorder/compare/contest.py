@@ -16,8 +16,9 @@ import numpy as np
 
 from peckorder import estimators
 from peckorder._core.errors import refusal
+from peckorder._core.parameters import SEED
 from peckorder._core.typing import Floats, Ints
-from peckorder._core.validation import Rule, did_you_mean, whole
+from peckorder._core.validation import did_you_mean, whole
 from peckorder.compare.candidates import Candidate
 from peckorder.compare.measures import Measure, Measuring
 from peckorder.exceptions import DataError
@@ -25,10 +26,6 @@ from peckorder.metrics import half_width
 
 Progress = Callable[[int, int, str], None]
 
-# NumPy's generators take no larger seed, and every repetition adds one.
-SEED: Final = Rule(
-    "an integer from 0 to 2**31", lambda value: whole(0).accepts(value) and value <= 2**31
-)
 # They have nothing to keep but the ratings themselves.
 _NOT_SAVED: Final = ("Nearest people", "Vector similarity")
 # Rankers of other tasks exist too, whatever their names look like.

@@ -1,5 +1,6 @@
 """How good an order is."""
 
+from peckorder.metrics._errors import mae, rmse
 from peckorder.metrics._evaluate import Evaluation, PairedComparison, compare, evaluate
 
 # Not public: what other packages of the library use.
@@ -15,7 +16,12 @@ from peckorder.metrics._names import Metric as Metric
 from peckorder.metrics._names import MetricScorer, scorer
 from peckorder.metrics._names import metric_by_name as metric_by_name
 from peckorder.metrics._names import metrics_by_name as metrics_by_name
-from peckorder.metrics._ordinal import rank_loss, time_averaged_rank_loss
+from peckorder.metrics._ordinal import (
+    macro_mae,
+    quadratic_weighted_kappa,
+    rank_loss,
+    time_averaged_rank_loss,
+)
 from peckorder.metrics._ordinal import rank_steps as rank_steps
 from peckorder.metrics._pairs import (
     disagreement,
@@ -23,8 +29,10 @@ from peckorder.metrics._pairs import (
     mean_absolute_difference,
     mean_squared_difference,
     misranking,
+    root_mean_squared_difference,
 )
 from peckorder.metrics._resampling import half_width as half_width
+from peckorder.metrics._resampling import interval_by_counts as interval_by_counts
 from peckorder.metrics._resampling import intervals as intervals
 from peckorder.metrics._top import (
     average_precision,
@@ -51,16 +59,21 @@ __all__ = [
     "expected_rank",
     "hits_at",
     "kendall_tau",
+    "macro_mae",
+    "mae",
     "mean_absolute_difference",
     "mean_squared_difference",
     "misranking",
     "ndcg",
     "precision_at",
     "predicted_rank_of_top",
+    "quadratic_weighted_kappa",
     "rank_loss",
     "rank_probability",
     "recall_at",
     "reciprocal_rank",
+    "rmse",
+    "root_mean_squared_difference",
     "scorer",
     "time_averaged_rank_loss",
 ]

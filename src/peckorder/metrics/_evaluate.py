@@ -138,14 +138,17 @@ def evaluate(
     names : str or iterable of str, default=("ndcg@10", "ap", "rr")
         "ap", "rr" (or "rr@k"), "prot", "coverage", "p@k", "recall@k", "hits@k", "rank"
         (or "rank@cap"), "ndcg" (or "ndcg@k"), "tau", "disagreement", "misranking",
-        "msd", "mad"; or the names of their functions, "map", "mrr". What is good may
-        follow in brackets, "ap(top)", "p@5(2)", and so may the gain,
-        "ndcg@10(exponential)".
+        "msd", "rmsd", "mad"; of scores on the scale of the targets "rmse", "mae"; of
+        predicted classes, which must be numbers, "qwk", "macro_mae"; or the names of
+        their functions, "map", "mrr". What is good may follow in brackets, "ap(top)",
+        "p@5(2)", and so may the gain, "ndcg@10(exponential)".
     ties : {"expected", "best", "worst", "order", "docid"}, default="expected"
-        What equal scores mean, where it matters: not to "misranking", "msd", "mad".
+        What equal scores mean, where it matters: to metrics of places, "tau" and
+        "disagreement".
     sample_weight : array-like of shape (n_samples,), default=None
-        For metrics of pairs, a pair weighing the product of its rows' weights: "tau",
-        "disagreement", "misranking", "msd", "mad". Places in a list have no weights.
+        For metrics of pairs, a pair weighing the product of its rows' weights, "tau",
+        "disagreement", "misranking", "msd", "rmsd", "mad"; and for those of rows,
+        "rmse", "mae", "qwk", "macro_mae". Places in a list have no weights.
     n_bootstrap : int, default=1000
         Samples of the queries, drawn with replacement, for the intervals.
     random_state : int or None, default=0

@@ -14,7 +14,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from peckorder._core.compiled.lists import sort_lists
 from peckorder._core.errors import refusal, warn
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, n_cores, share
-from peckorder._core.typing import Array, Floats, Ints, VectorLike
+from peckorder._core.typing import Array, Floats, Ints, Labels, VectorLike
 from peckorder._core.validation import numbers, one_of, weights
 from peckorder.feedback import Queries
 
@@ -123,6 +123,15 @@ def row_weights(lists: RankedLists, sample_weight: ArrayLike | None) -> Floats:
     return np.ldexp(weight, -int(power))[lists.order]
 
 
+def query_means(queries: Queries, values: Floats, weight: Floats) -> Floats:
+    """Return the weighted mean over the rows of each query; NaN if all weigh nothing."""
+    starts = queries.offsets[:-1]
+    mass = np.add.reduceat(queries.arrange(weight), starts)
+    with np.errstate(invalid="ignore"):
+        means: Floats = np.add.reduceat(queries.arrange(weight * values), starts) / mass
+    return means
+
+
 def n_threads(n_rows: int) -> int:
     """Return the number of threads for so many rows."""
     return max(1, min(n_cores(), n_rows // MIN_ITEMS_PER_THREAD["rows"]))
@@ -137,10 +146,16 @@ def share_lists(offsets: Ints, function: Callable[..., None], *arguments: object
     share(len(offsets) - 1, n_threads(int(offsets[-1])), work)
 
 
-def ranks(scores: Floats, qid: VectorLike | None) -> Ints:
-    """Return the rank of each row in its query, from 1; ties in the order of rows."""
+def ranks(scores: Floats, qid: VectorLike | None, docid: VectorLike | None = None) -> Ints:
+    """Return the rank of each row in its query, from 1.
+
+    Ties in the order of rows or, as in trec_eval, by descending `docid`.
+    """
     queries = Queries.of(qid, len(scores))
-    order = np.lexsort((-scores, queries.of_rows()))
+    keys = [-scores, queries.of_rows()]
+    if docid is not None:
+        keys.insert(0, _descending(np.asarray(docid)))
+    order = np.lexsort(keys)
     rank = np.empty(len(scores), dtype=np.int64)
     starts = np.repeat(queries.offsets[:-1], queries.sizes)
     rank[order] = 1 + np.arange(len(scores)) - starts
@@ -163,12 +178,16 @@ def _ranked(
         if names.ndim != 1 or any(name is None for name in names.tolist()):
             raise refusal("docid", "be one name per row", repr_(docid))
         check_lengths(len(score), docid=len(names))
-        names = names.astype(str)  # by which trec_eval compares
-        second: Floats | Ints = -np.unique(names, return_inverse=True)[1]
+        second: Floats | Ints = _descending(names)
     else:
         second = -worth if ties == "best" else worth
     order = np.lexsort((second, -score, queries.of_rows()))
     return order, score[order]
+
+
+def _descending(docid: Labels) -> Ints:
+    """Return numbers by which names sort in descending order, as trec_eval compares them."""
+    return -np.unique(docid.astype(str), return_inverse=True)[1]
 
 
 def sort_within_lists(key: Floats, item: Array, offsets: Ints, *, stable: bool = True) -> None:
@@ -192,7 +211,7 @@ def sort_within_lists(key: Floats, item: Array, offsets: Ints, *, stable: bool =
 
 
 def mean_over_queries(
-    lists: RankedLists,
+    queries: Queries,
     values: Floats,
     needs: str,
     per_query: bool,
@@ -203,7 +222,6 @@ def mean_over_queries(
 
     `needs` is what a query must have for its value to be defined.
     """
-    queries = lists.queries
     UNDEFINED.check("undefined", undefined)
     weight = query_weights(query_weight, queries)
     is_missing = np.isnan(values)

@@ -1,7 +1,7 @@
 """Metrics by name ("ndcg@10", "ap", "ap(top)"), and as scorers for scikit-learn."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from reprlib import repr as repr_
 from typing import Any, Final
@@ -13,13 +13,16 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, MatrixLike, Predictor, VectorLike
 from peckorder._core.validation import did_you_mean
+from peckorder.metrics._errors import mae, rmse
 from peckorder.metrics._lists import RankedLists
+from peckorder.metrics._ordinal import macro_mae, quadratic_weighted_kappa
 from peckorder.metrics._pairs import (
     disagreement,
     kendall_tau,
     mean_absolute_difference,
     mean_squared_difference,
     misranking,
+    root_mean_squared_difference,
 )
 from peckorder.metrics._top import (
     average_precision,
@@ -62,7 +65,12 @@ METRICS: Final = {
     "disagreement": MetricKind(disagreement, False, takes_weight=True),
     "misranking": MetricKind(misranking, False, takes_ties=False, takes_weight=True),
     "msd": MetricKind(mean_squared_difference, False, takes_ties=False, takes_weight=True),
+    "rmsd": MetricKind(root_mean_squared_difference, False, takes_ties=False, takes_weight=True),
     "mad": MetricKind(mean_absolute_difference, False, takes_ties=False, takes_weight=True),
+    "rmse": MetricKind(rmse, False, takes_ties=False, takes_weight=True),
+    "mae": MetricKind(mae, False, takes_ties=False, takes_weight=True),
+    "qwk": MetricKind(quadratic_weighted_kappa, takes_ties=False, takes_weight=True),
+    "macro_mae": MetricKind(macro_mae, False, takes_ties=False, takes_weight=True),
 }
 _ALIASES: Final = {kind.function.__name__: word for word, kind in METRICS.items()} | {
     "map": "ap",
@@ -113,7 +121,7 @@ class Metric:
             words = [word for word, kind in METRICS.items() if kind.takes_weight]
             raise refusal(
                 "names",
-                f"be metrics of pairs, {', '.join(words)}, with sample_weight",
+                f"be metrics of pairs or rows, {', '.join(words)}, with sample_weight",
                 repr(self.name),
                 error=ValueError,
             )
@@ -137,15 +145,19 @@ def metrics_by_name(names: str | Iterable[str]) -> list[Metric]:
     return [metric_by_name(name) for name in names]
 
 
-def metric_by_name(name: object, what: str = "names") -> Metric:
-    """Return a metric; the refusal calls the name `what` and suggests a near one."""
+def metric_by_name(name: object, what: str = "names", others: Sequence[str] = ()) -> Metric:
+    """Return a metric; the refusal calls the name `what` and suggests a near one.
+
+    `others` are names that the caller knows besides, for the refusal to list.
+    """
     match = _GRAMMAR.fullmatch(name.lower()) if isinstance(name, str) else None
     word = match[1] if match else ""
     kind = METRICS.get(_ALIASES.get(word, word))
     rule = "a metric such as 'ap', 'ap(top)', 'ndcg@10'"
     if not isinstance(name, str) or match is None or kind is None:
-        words = ", ".join(map(repr, METRICS))
-        hint = did_you_mean(re.split(r"[@(]", str(name))[0], METRICS, _ALIASES)
+        known = list(dict.fromkeys([*METRICS, *others]))
+        words = ", ".join(map(repr, known))
+        hint = did_you_mean(re.split(r"[@(]", str(name))[0], known, _ALIASES)
         raise refusal(
             what, f"be {rule}", repr(name), hint=f"{hint} There are {words}.", error=ValueError
         )

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.compiled import lists as compiled
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import entry
 from peckorder._core.threads import Stop, share
 from peckorder._core.typing import Floats, Ints, VectorLike
-from peckorder._core.validation import numbers
+from peckorder.metrics._errors import SOME_WEIGHT, truth_and_error
 from peckorder.metrics._lists import (
     TIES,
     MetricValue,
@@ -23,8 +23,6 @@ _FEW_GRADES = 64
 _VERY_LONG = 1 << 18
 # How many of the pairs with equal scores are wrong.
 _OF_TIES = {"expected": 0.5, "best": 0.0, "worst": 1.0}
-# Squares of errors up to this can be summed.
-_LARGEST_ERROR = 1e145
 _PAIR = "a pair of rows whose truths differ"
 
 
@@ -86,7 +84,7 @@ def disagreement(
     """
     lists, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight)
     value = _share(counts, _OF_TIES.get(ties, 0.0))
-    return mean_over_queries(lists, value, _PAIR, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, _PAIR, per_query, undefined, query_weight)
 
 
 @entry
@@ -122,7 +120,7 @@ def misranking(
     """
     lists, counts = _pairs(y_true, y_score, qid, "expected", None, sample_weight)
     value = _share(counts, 1.0)
-    return mean_over_queries(lists, value, _PAIR, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, _PAIR, per_query, undefined, query_weight)
 
 
 @entry
@@ -161,7 +159,7 @@ def kendall_tau(
     """
     lists, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight)
     value = 1.0 - 2.0 * _share(counts, _OF_TIES.get(ties, 0.0))
-    return mean_over_queries(lists, value, _PAIR, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, _PAIR, per_query, undefined, query_weight)
 
 
 @entry
@@ -197,7 +195,45 @@ def mean_squared_difference(
     0.4444444444444444
     """
     lists, squared, _ = _differences(y_true, y_score, qid, sample_weight)
-    return mean_over_queries(lists, squared, "a weight > 0", per_query, undefined, query_weight)
+    return mean_over_queries(
+        lists.queries, squared, SOME_WEIGHT, per_query, undefined, query_weight
+    )
+
+
+@entry
+def root_mean_squared_difference(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: VectorLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+    undefined: str = "skip",
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
+    """Return the root of `mean_squared_difference` of each query.
+
+    ``sqrt((1/m**2) sum_ij ((s_j - s_i) - (y_j - y_i))**2)``, in the unit of the labels.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight
+        As in `disagreement`.
+
+    Returns
+    -------
+    difference : float or ndarray of shape (n_queries,)
+        Zero if scores are the truths but for a constant. O(n log n) time.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import root_mean_squared_difference
+    >>> root_mean_squared_difference([1, 2, 3], [11, 12, 14])
+    0.6666666666666666
+    """
+    lists, squared, _ = _differences(y_true, y_score, qid, sample_weight)
+    value = np.sqrt(squared)
+    return mean_over_queries(lists.queries, value, SOME_WEIGHT, per_query, undefined, query_weight)
 
 
 @entry
@@ -232,7 +268,9 @@ def mean_absolute_difference(
     0.4444444444444444
     """
     lists, _, absolute = _differences(y_true, y_score, qid, sample_weight)
-    return mean_over_queries(lists, absolute, "a weight > 0", per_query, undefined, query_weight)
+    return mean_over_queries(
+        lists.queries, absolute, SOME_WEIGHT, per_query, undefined, query_weight
+    )
 
 
 def _pairs(
@@ -310,18 +348,8 @@ def _differences(
     y_true: ArrayLike, y_score: ArrayLike, qid: VectorLike | None, weights: ArrayLike | None
 ) -> tuple[RankedLists, Floats, Floats]:
     """Return the mean squared and the mean absolute difference per query."""
-    truth = numbers("y_true", y_true, finite=True)
-    score = numbers("y_score", y_score, finite=True)
+    truth, error = truth_and_error(y_true, y_score)
     # Sorted by their errors, for which the lists' own order by scores is used.
-    with np.errstate(over="ignore"):
-        error = score - truth if len(score) == len(truth) else score
-    largest = float(np.abs(error).max())
-    if largest > _LARGEST_ERROR:
-        raise refusal(
-            "y_score",
-            f"be within {_LARGEST_ERROR:g} of y_true, so that squares are finite",
-            repr(largest),
-        )
     lists = RankedLists.of(truth, error, qid, "expected")
     weight = row_weights(lists, weights)
     squared, absolute = lists.empty(), lists.empty()

@@ -1,5 +1,7 @@
 """Intervals of means: by resampling queries, or by Student's t."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import stats
 
@@ -47,6 +49,27 @@ def intervals(values: Floats, weight: Floats, n_samples: int, seed: int | None) 
         if drawn.size:
             bounds[m] = np.quantile(drawn, [0.025, 0.975])
     return bounds
+
+
+def interval_by_counts(
+    metric: Callable[..., Floats], truth: Labels, guess: Labels, n_samples: int, seed: int | None
+) -> tuple[float, float, float]:
+    """Return a metric of rows that is no mean over them, and its 95 % bootstrap interval.
+
+    Rows of the same labels are drawn together: how many of them there are is all that
+    changes. NaN where there is one row.
+    """
+    pairs, counts = np.unique(np.stack([truth, guess]), axis=1, return_counts=True)
+    n_rows = len(truth)
+    drawn = np.random.default_rng(seed).multinomial(n_rows, counts / n_rows, n_samples)
+    value, *others = (
+        float(metric(*pairs, sample_weight=weight, per_query=True)[0])
+        for weight in (counts, *drawn)
+    )
+    if n_rows == 1 or np.isnan(others).all():
+        return value, np.nan, np.nan
+    low, high = np.nanquantile(others, [0.025, 0.975]).tolist()
+    return value, low, high
 
 
 def chances(gaps: Floats, weight: Floats, n_samples: int, seed: int | None) -> Floats:

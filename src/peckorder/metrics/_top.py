@@ -65,7 +65,7 @@ def average_precision(
     """
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = _measured(compiled.average_precision, 1, lists, good_rows(lists, good))[0]
-    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -109,7 +109,7 @@ def reciprocal_rank(
     optional(whole(1)).check("k", k)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = _first_good(lists, good_rows(lists, good), k)[0]
-    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -148,7 +148,7 @@ def predicted_rank_of_top(
     lists = RankedLists.of(y_true, y_score, qid, ties, docid)
     is_top = good_rows(lists, "top", "every row is good, being of the highest grade", hint="")
     value = _first_good(lists, is_top)[0]
-    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -188,7 +188,7 @@ def coverage(
     """
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = _measured(compiled.last_good, 1, lists, good_rows(lists, good))[0]
-    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -232,7 +232,7 @@ def expected_rank(
     optional(whole(1)).check("cap", cap)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = _first_good(lists, good_rows(lists, good), cap)[1]
-    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -277,7 +277,7 @@ def precision_at(
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     at_top, n_good = _at_top(lists, good_rows(lists, good), k)
     value = np.where(n_good > 0, at_top / k, np.nan)
-    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -322,7 +322,7 @@ def recall_at(
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     at_top, n_good = _at_top(lists, good_rows(lists, good), k)
     value = np.where(n_good > 0, at_top / np.maximum(n_good, 1), np.nan)
-    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -366,7 +366,7 @@ def hits_at(
     whole(1).check("k", k)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = _first_good(lists, good_rows(lists, good), k)[2]
-    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -432,7 +432,9 @@ def ndcg(
         longest if k is None else min(k, longest),
         value,
     )
-    return mean_over_queries(lists, value, "a row with a gain", per_query, undefined, query_weight)
+    return mean_over_queries(
+        lists.queries, value, "a row with a gain", per_query, undefined, query_weight
+    )
 
 
 @entry

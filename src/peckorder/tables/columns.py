@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from peckorder._core.errors import refusal
+from peckorder._core.parameters import did_you_mean
 from peckorder._core.typing import Array, Bools, Ints
-from peckorder._core.validation import did_you_mean
 
 _MOST_NAMED: Final = 30
 
@@ -20,13 +20,15 @@ class Columns:
     Numbers are float64 or integers, NaN where a cell is empty; everything else is an
     array of objects: text, None where a cell is empty. `source` is what messages call
     the file; `notes` are sentences about what may surprise in how it was read. `orders`
-    has the texts of columns that are ordered by themselves, lowest first.
+    has the texts of columns that are ordered by themselves, lowest first; `levels` are
+    the values that the file declares of columns of text, in its order.
     """
 
     arrays: Mapping[str, Array]
     source: str
     notes: tuple[str, ...] = ()
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -106,6 +108,13 @@ def check_column(columns: Columns, what: str, given: str) -> None:
             repr(given),
             hint=did_you_mean(given, columns.names, {}),
         )
+
+
+def short(value: object, most: int = 60) -> str:
+    """Return how a value is quoted in a message."""
+    # Which NumPy would write with its type.
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= most else f"{text[: most - 4]}...{text[-1]}"
 
 
 def counted(n: int, one: str, many: str) -> str:

@@ -10,9 +10,12 @@ import numpy as np
 from peckorder._core import column_names as words
 from peckorder._core.cells import number_of
 from peckorder._core.errors import refusal
+from peckorder._core.parameters import did_you_mean
 from peckorder._core.typing import Array
-from peckorder._core.validation import did_you_mean
 from peckorder.tables.columns import Columns, check_column, is_empty, listed, numeric
+
+# The reason for a role that a model knows by the name of its column.
+AS_LEARNT: Final = "as the model learnt"
 
 
 class Role(Enum):

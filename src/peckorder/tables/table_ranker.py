@@ -39,6 +39,8 @@ def _complete(node: Node) -> None:
         raise node.refuse("scale", is_absent)
     if scale is not None and not (scale > 0).all():
         raise node.refuse("scale", "positive")
+    for name in ("target_", "query_"):
+        values.setdefault(name, None)
     if getattr(values["ranker_"], "n_features_in_", None) != width:
         raise node.refuse("ranker.n_features", f"{width}, as many as columns")
 
@@ -60,11 +62,15 @@ def _read_ranker(node: Node, name: str) -> StoredModel:
     return model
 
 
+# Files of earlier versions have no names of columns other than features.
+_NAME = FieldType(Node.text)
 _STORED = Table(
     *CODERS,
     Field("shift", nullable(floats("prepared")), "shift_"),
     Field("scale", nullable(floats("prepared")), "scale_"),
     Field("ranker", FieldType(_read_ranker, _write_ranker), "ranker_"),
+    Field("target", _NAME, "target_", optional=True),
+    Field("query", _NAME, "query_", optional=True),
     complete=_complete,
 )
 
@@ -135,6 +141,9 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         The means and deviations of prepared columns; None without `scale`.
     prepared_names_ : list of str
         The names of prepared columns, such as ``alcohol`` and ``colour=red``.
+    target_, query_ : str or None
+        The names of the column that was learnt and of the column of queries, if they
+        are known: `y` and `qid` were series with names, or columns of a file.
     n_features_in_ : int
         The number of columns before they were prepared.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -250,6 +259,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         reasons = {role.column: role.why for role in coding.column_roles}
         self.coders_ = [coding.coders.get(name, LeftOut(reasons[name])) for name in names]
         self.ranker_ = clone(self.ranker).fit(prepared, y, **fit_params)
+        self.target_, self.query_ = _name_of(y), _name_of(fit_params.get("qid"))
 
     @classmethod
     def _of(
@@ -259,6 +269,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         model = cls(clone(ranker), scale=scaling is not None)
         model.ranker_, model.coders_ = ranker, list(coders.values())
         model.shift_, model.scale_ = (None, None) if scaling is None else scaling
+        model.target_ = model.query_ = None
         model.n_features_in_ = len(coders)
         model.feature_names_in_ = np.array(list(coders), dtype=object)
         return model
@@ -436,6 +447,12 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             rule = "have all columns that were learnt from"
             raise refusal("X", rule, f"none called {missing[0]!r}")
         return needed
+
+
+def _name_of(column: object) -> str | None:
+    """Return the name of a series, if it is a text."""
+    name = getattr(column, "name", None)
+    return name if isinstance(name, str) else None
 
 
 def _takes_gaps(ranker: object) -> bool:

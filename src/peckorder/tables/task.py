@@ -220,7 +220,10 @@ def _rows(
     if kind == "ordinal":
         is_text = not numeric(labels)
         values = distinct(labels).tolist()
-        if is_text and classes is None:
+        levels = table.levels.get(target, ())
+        if is_text and classes is None and set(values) <= set(levels):
+            classes = tuple(level for level in levels if level in values)
+        elif is_text and classes is None:
             classes = _guessed_classes(table, target, values)
             if classes is not None:
                 shown = " < ".join(classes)
@@ -312,6 +315,8 @@ def _with_roles(
             return ColumnRole(name, Role.IGNORED, "--drop")
         if name in roles:
             why = options.get(name) or _why(name, task, columns)
+            if name == task.target and task.classes and name in columns.levels:
+                why += f"; {' < '.join(map(str, task.classes))}"
             return ColumnRole(name, roles[name], why)
         if is_ratings:
             return ColumnRole(name, Role.IGNORED, "not part of a rating")

@@ -14,29 +14,21 @@ from rich.table import Table as Screen
 
 from peckorder import compare, reports
 from peckorder._core.errors import refusal
-from peckorder._core.typing import PathLike
-from peckorder._core.validation import whole
 from peckorder.cli.compare.report import KINDS, embedded_report, embedded_rows, file_report
-from peckorder.cli.models import model_limits
+from peckorder.cli.models import model_limits, remember_columns
 from peckorder.cli.options import CompareOptions, OutputOptions, ids_of, roles_of, separate_columns
-from peckorder.cli.outputs import (
-    ResultPrinter,
-    check_model,
-    check_outputs,
-    role_lines,
-    roles_as_json,
-    screen,
-)
+from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
 from peckorder.compare import Comparison
-from peckorder.compare.contest import SEED, Contest, Result, run_contest
+from peckorder.compare.contest import Contest, Result, run_contest
 from peckorder.compare.fusion import make_runs_case
 from peckorder.compare.ratings_case import MOST_PEOPLE, RatingsCase, make_ratings_case
 from peckorder.compare.refit import refit
 from peckorder.compare.table_case import MOST_ROWS, TableCase, make_table_case
 from peckorder.tables.columns import counted
+from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import file_format, read_columns
 from peckorder.tables.files.runs import as_run, read_qrels, read_run_columns, run_names
-from peckorder.tables.files.source import STDIN, check_is_file, is_standard, name_of
+from peckorder.tables.files.standard_streams import STDIN, is_standard
 from peckorder.tables.task import recognise
 
 
@@ -62,11 +54,6 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
     """Read, recognise, compare; write the report and the model; print."""
     files = tuple(STDIN if is_standard(file) else file for file in files)
     printer = ResultPrinter(output)
-    check_paths(files, options)
-    whole(2).check("folds", options.folds)
-    SEED.check("seed", options.seed)
-    if options.rows is not None:
-        whole(20).check("rows", options.rows)
     begin, is_new = perf_counter(), not options.out.exists()
     with printer.progress("Reading") as report_progress:
         case = load_case(files, options)
@@ -85,6 +72,7 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
                 raise refusal("save", "have a ranker of peckorder's to keep", "none in the contest")
             report_progress(0, None, f"Fitting {kept.name} to all rows")
             model = refit(case, contest, kept.name)
+            remember_columns(model, case.column_roles)
         limits = "" if model is None else model_limits(model, case.kind)
         result = CompareResult(files, options, case, contest, seconds, kept, limits, is_new)
         report_progress(0, None, "Writing the report")
@@ -92,36 +80,6 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
         if model is not None:
             model.save(str(options.save))
     printer.emit(as_json(result), *shown(result))
-
-
-def check_paths(files: tuple[str, ...], options: CompareOptions) -> None:
-    """Refuse, before any work, files that cannot be written or named in the report."""
-    check_report(options.out)
-    _check_encodable("file", *files, *filter(None, [options.qrels]))
-    check_outputs({"--save": options.save, "-o": options.out}, [*files, options.qrels])
-    if options.save is None:
-        return
-    _check_encodable("save", options.save)
-    if is_standard(options.save):
-        raise refusal("save", "be a file", "'-'")
-    check_model("--save", options.save)
-
-
-def check_report(out: Path) -> None:
-    """Refuse a path where no report can be written."""
-    if is_standard(out):
-        raise refusal("out", "be a file", "'-'")
-    _check_encodable("out", out)
-    reports.check_path(out)
-
-
-def _check_encodable(what: str, *paths: PathLike) -> None:
-    """Refuse names that are not UTF-8, in which the report is written."""
-    for path in paths:
-        try:
-            str(path).encode("utf-8")
-        except UnicodeEncodeError:
-            raise refusal(what, "have a name in UTF-8", f"{str(path)!a}") from None
 
 
 def load_case(files: tuple[str, ...], options: CompareOptions) -> TableCase | RatingsCase:
@@ -133,7 +91,6 @@ def load_case(files: tuple[str, ...], options: CompareOptions) -> TableCase | Ra
     if len(files) > 1:
         raise refusal("file", "be one, or runs with --qrels", ", ".join(files))
     (file,) = files
-    check_is_file(file)
     if not is_standard(file) and file_format(file, options.format) in ("run", "qrels"):
         raise refusal(
             "qrels", "be given, by --qrels FILE, to compare runs", f"{name_of(file)} alone"
@@ -240,7 +197,6 @@ def compare_embedded(options: CompareOptions, output: OutputOptions) -> None:
     """Train every ranker on embedded data."""
     repeats = 20 if options.repeats is None else options.repeats
     seed, out = options.seed, options.out
-    check_report(out)
     printer = ResultPrinter(output)
     with printer.progress("Comparing") as report_progress:
         comparisons = compare.run(repeats=repeats, seed=seed, on_progress=report_progress)

@@ -10,18 +10,11 @@ import peckorder
 from peckorder._core.column_names import ITEM, USER, are_unnamed, first_named
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Bools
-from peckorder._core.validation import not_negative, optional, whole
+from peckorder.cli.checks import out_format
 from peckorder.cli.fuse import fused_runs
-from peckorder.cli.models import are_among, known_id, like
+from peckorder.cli.models import are_among, known_columns, known_id, like
 from peckorder.cli.options import OutputOptions, RankOptions, separate_columns
-from peckorder.cli.outputs import (
-    Notes,
-    ReportProgress,
-    ResultPrinter,
-    check_outputs,
-    role_lines,
-    roles_as_json,
-)
+from peckorder.cli.outputs import Notes, ReportProgress, ResultPrinter, role_lines, roles_as_json
 from peckorder.cli.rank.output_columns import TYPED, as_numbers, with_grades, with_target
 from peckorder.cli.rank.rows import (
     listed_blocks,
@@ -34,15 +27,10 @@ from peckorder.cli.rank.rows import (
 from peckorder.collaborative import PersonalRanker
 from peckorder.feedback import is_missing
 from peckorder.metrics import ranks
-from peckorder.tables.columns import Columns, check_column, counted, cut_out, joined, listed
-from peckorder.tables.files.read import (
-    file_format,
-    format_of,
-    format_to_write,
-    iter_columns,
-    write_columns,
-)
-from peckorder.tables.files.source import check_is_file, is_standard, name_of, short, shown_out
+from peckorder.tables.columns import Columns, check_column, counted, cut_out, joined, listed, short
+from peckorder.tables.files.paths import format_of, name_of, shown_out
+from peckorder.tables.files.read import file_format, iter_columns, write_columns
+from peckorder.tables.files.standard_streams import is_standard
 from peckorder.tables.model_rows import ModelRows
 from peckorder.tables.roles import ColumnRole, Role
 
@@ -56,18 +44,7 @@ def run_rank(
     """Score the rows of a file, and number them within their queries."""
     out = options.out
     printer = ResultPrinter(output, out)
-    not_negative.check("min_gap", options.min_gap)
-    optional(whole(1)).check("max_rows", options.max_rows)
-    whole(1).check("rows", options.rows)
-    for name in () if options.positions else ("cut", "max_rows", "sort"):
-        if getattr(options, name):
-            option = name.replace("_", "-")
-            raise refusal(option, "be left out with --no-positions, which it needs", f"--{option}")
-    # A run may be given as NAME=FILE.
-    named = [file.partition("=")[2] or None for file in files]
-    check_outputs({"-o": out}, [model, *files, *named])
-    options = replace(options, out_format=_out_format(options, files))
-    check_is_file(model)
+    options = replace(options, out_format=out_format(options, files))
     notes = Notes()
     blocks = _blocks(peckorder.load(model), files, options, notes)
     with printer.progress("Ranking") as report_progress:
@@ -115,7 +92,7 @@ def _blocks(
         raise refusal("file", "be given for this model", "none")
     else:
         scored = scored_blocks(ModelRows.of(ranker), file, options, notes)
-        blocks = listed_blocks(scored, options, notes)
+        blocks = listed_blocks(scored, options, notes, known_columns(ranker))
     has_types = not is_fusion and file is not None and options.out_format in TYPED
     if has_types and file_format(str(file), options.format) in ("csv", "tsv"):
         ids = (options.qid, options.docid, options.user, options.item)
@@ -133,17 +110,6 @@ def _are_runs(ranker: Any, files: tuple[str, ...], format: str | None) -> bool:
     is_run = not is_standard(path) and format_of(path, format) == "run"
     # A run may be a table of features itself: its ranks and scores.
     return is_run and not {"rank", "score"} & set(getattr(ranker, "feature_names_in_", ()))
-
-
-def _out_format(options: RankOptions, files: tuple[str, ...]) -> str:
-    """Return the format to write: as given, by the name, or that of the input."""
-    if options.out_format is not None or not is_standard(options.out):
-        advice = " Or say what it is, as by --out-format csv."
-        return format_to_write(options.out, options.out_format, advice=advice)
-    if not files:
-        return "csv"
-    file = files[0] if len(files) == 1 else "the.run"
-    return format_of(file, options.format) or "csv"
 
 
 @entry_named("rank")  # not the name of the file that is written
@@ -269,15 +235,17 @@ def recommended(model: PersonalRanker, options: RankOptions, notes: Notes) -> It
     user_id = _given_id("user", options.user, model.users_)
     best = model.recommend(user_id, options.max_rows or _N_SHOWN)
     notes.n_lists += 1
-    rows = np.arange(len(best))
-    rows = rows[best.above_cut] if options.cut else rows
+    # In a run equal scores stand by the names of documents.
+    position = ranks(best.scores, None, best.items if options.out_format == "run" else None)
+    rows = np.argsort(position)
+    rows = rows[best.above_cut[rows]] if options.cut else rows
     items = best.items if best.items.dtype.kind in "iuf" else best.items.astype(object)
     user, item = _names(options)
     arrays: dict[str, Array] = {
         user: np.full(len(best), options.user, dtype=object),
         item: items,
         "score": best.scores,
-        "position": 1 + np.arange(len(best)),
+        "position": position,
         "gap": best.gaps,
         "above_cut": best.above_cut.astype(np.int64),
     }

@@ -1,9 +1,10 @@
 """Columns that `rank` writes, as formats with types or targets require them."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from tempfile import TemporaryFile
+from types import MappingProxyType
 from typing import IO, Any, Final, Self
 
 import numpy as np
@@ -16,29 +17,34 @@ from peckorder._core.typing import Array
 from peckorder.cli.evaluate import PLACES
 from peckorder.cli.options import RankOptions
 from peckorder.cli.outputs import Notes
-from peckorder.tables.columns import Columns, check_column, counted, is_empty
+from peckorder.tables.columns import Columns, check_column, counted, is_empty, short
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import id_columns
-from peckorder.tables.files.source import short
 from peckorder.tables.files.trec import TARGET
 from peckorder.tables.files.write import to_arrow
-from peckorder.tables.roles import ColumnRole, Role, find_target, is_unset
+from peckorder.tables.roles import AS_LEARNT, ColumnRole, Role, find_target, is_unset
 
 # What `rank` adds to rows.
 ADDED: Final = ("score", "predicted", *PLACES)
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 TYPED: Final = ("parquet", "jsonl")
 # What floats hold to the last digit.
 _MOST: Final = 1 << 53
 
 
-def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptions:
+def with_target(
+    block: Columns, options: RankOptions, notes: Notes, known: Mapping[str, str] = _NOTHING
+) -> RankOptions:
     """Return the options with the column of targets, for LETOR, which begins with it.
 
-    Its usual names are those of `evaluate`.
+    `known` has the one that the model learnt, if it is there; the usual names are those
+    of `evaluate`.
     """
+    asked, learnt = options.target, known.get("target")
     if options.out_format != "letor":
+        if learnt is not None:
+            notes.column_roles.append(ColumnRole(learnt, Role.KNOWN_TARGET, AS_LEARNT))
         return options
-    asked = options.target
     names = [name for name in block.names if name not in ADDED]
     if is_unset(asked, names):
         target = None
@@ -46,11 +52,12 @@ def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptio
         check_column(block, "target", asked)
         target = asked
     else:
-        target = TARGET if TARGET in names else find_target(block, names).column
+        by_name = TARGET if TARGET in names else find_target(block, names).column
+        target = learnt or by_name
     if target is None:
         notes.add("No column of targets: all are 0 in LETOR (--target NAME).")
     else:
-        why = "--target" if asked else "its name"
+        why = "--target" if asked else (AS_LEARNT if target == learnt else "its name")
         notes.column_roles.append(ColumnRole(target, Role.KNOWN_TARGET, why))
     return replace(options, target=target)
 

@@ -1,9 +1,10 @@
 """Rows of a file scored in blocks, and numbered within queries that are complete."""
 
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,20 @@ from peckorder.datasets import Documents
 from peckorder.feedback import Queries, is_missing
 from peckorder.gaps import cut_at_gap, gaps
 from peckorder.metrics import ranks
-from peckorder.tables.columns import Columns, cut_out, joined
+from peckorder.tables.columns import Columns, cut_out, joined, short
+from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import iter_columns, letor_documents
-from peckorder.tables.files.source import name_of, short
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
+from peckorder.tables.files.write import written_ids
 from peckorder.tables.model_rows import ModelRows, classes_of, scores_of, unscaled
-from peckorder.tables.roles import ColumnRole, Role, find_column, find_query, given_columns
+from peckorder.tables.roles import (
+    AS_LEARNT,
+    ColumnRole,
+    Role,
+    find_column,
+    find_query,
+    given_columns,
+)
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
@@ -126,18 +135,26 @@ def _is_feature(name: str) -> bool:
 
 
 def listed_blocks(
-    blocks: Iterable[Columns], options: RankOptions, notes: Notes
+    blocks: Iterable[Columns],
+    options: RankOptions,
+    notes: Notes,
+    known: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Columns]:
-    """Yield rows numbered within their lists, all of which are complete."""
+    """Yield rows numbered within their lists, all of which are complete.
+
+    `known` are columns by options, which a model knows by name: they are looked for
+    before the usual names.
+    """
     others = iter(blocks)
     first = next(others)
-    resolved = with_target(first, _with_columns(first, options), notes)
-    for role, name, asked in (
-        (Role.QUERY, resolved.qid, options.qid and "--qid"),
-        (Role.DOCUMENT, resolved.docid, options.docid and "--docid"),
-    ):
+    learnt = {option: name for option, name in known.items() if name in first.names}
+    resolved = with_target(first, _with_columns(first, options, learnt), notes, learnt)
+    for role, option in ((Role.QUERY, "qid"), (Role.DOCUMENT, "docid")):
+        name = getattr(resolved, option)
         if name is not None:
-            notes.column_roles.append(ColumnRole(name, role, asked or "its name"))
+            why = f"--{option}" if getattr(options, option) else "its name"
+            why = AS_LEARNT if why == "its name" and learnt.get(option) == name else why
+            notes.column_roles.append(ColumnRole(name, role, why))
     if resolved.qid is None:
         notes.add("No column of queries: all rows are one list (--qid NAME).")
     blocks = chain([first], others)
@@ -226,12 +243,12 @@ def _check_together(columns: Columns, seen: set[Hashable], name: str, n_before: 
         seen.add(query)
 
 
-def _with_columns(block: Columns, options: RankOptions) -> RankOptions:
+def _with_columns(block: Columns, options: RankOptions, known: Mapping[str, str]) -> RankOptions:
     """Return the options with the columns that were found by their names."""
     given = given_columns(block, {"qid": options.qid, "docid": options.docid})
     qid, docid = given.get("qid"), given.get("docid")
     if "qid" not in given:
-        qid = find_query(block, block.names, has_lists=True).column
+        qid = known.get("qid") or find_query(block, block.names, has_lists=True).column
     if "docid" not in given:
         docid = find_column(block, "docid", None, _DOCUMENTS)
     return replace(options, qid=qid, docid=docid)
@@ -242,7 +259,10 @@ def numbered(block: Columns, options: RankOptions, notes: Notes) -> Columns:
     rows: Ints = np.arange(len(block))
     if options.positions:
         qid = None if options.qid is None else block.arrays[options.qid]
-        placed = _places(block.arrays["score"], qid, options)
+        docid = None
+        if options.out_format == "run" and options.docid is not None:
+            docid = np.array(written_ids(block.arrays[options.docid]))
+        placed = _places(block.arrays["score"], qid, options, docid)
         block = Columns({**block.arrays, **placed}, block.source)
         notes.n_lists += int((placed["position"] == 1).sum())
         rows = rows_to_write(placed, qid, options)
@@ -250,20 +270,28 @@ def numbered(block: Columns, options: RankOptions, notes: Notes) -> Columns:
 
 
 def rows_to_write(placed: dict[str, Array], qid: VectorLike | None, options: RankOptions) -> Ints:
-    """Return the rows that are written; list by list and best first, if they are sorted."""
+    """Return the rows that are written; list by list and best first, if they are sorted.
+
+    A run always is: its readers go by the order of lines, or by ranks.
+    """
     rows = np.flatnonzero(is_written(placed, options))
-    if options.sort:
+    if options.sort or options.out_format == "run":
         position = placed["position"]
         of_row = Queries.of(qid, len(position)).of_rows()
         rows = rows[np.lexsort((position[rows], of_row[rows]))]
     return rows
 
 
-def _places(score: Floats, qid: Array | None, options: RankOptions) -> dict[str, Array]:
-    """Return the positions of rows in their lists, and gaps."""
+def _places(
+    score: Floats, qid: Array | None, options: RankOptions, docid: Array | None = None
+) -> dict[str, Array]:
+    """Return the positions of rows in their lists, and gaps.
+
+    Equal scores stand as the rows do or, given `docid`, as trec_eval sorts them.
+    """
     above = cut_at_gap(score, qid, min_gap=options.min_gap)
     return {
-        "position": ranks(score, qid),
+        "position": ranks(score, qid, docid),
         "gap": gaps(score, qid),
         "above_cut": above.astype(np.int64),
     }

@@ -17,10 +17,13 @@ from pyarrow import parquet as pq
 from peckorder._core.errors import refusal, shortened
 from peckorder._core.text_files import read_text
 from peckorder._core.typing import Array
-from peckorder.tables.columns import Columns
-from peckorder.tables.files.source import Inflated, check_distinct, is_standard, short, text_of
+from peckorder.tables.columns import Columns, short
+from peckorder.tables.files.source import Inflated, check_distinct, text_of
+from peckorder.tables.files.standard_streams import is_standard
 
 _MAGIC = b"PAR1"
+# No table is nested, but what is so a little is refused by the name of its column.
+_DEEPEST = 32
 # A whole number of so many digits fits in 64 bits.
 _DIGITS = 18
 
@@ -85,7 +88,24 @@ def json_blocks(file: Inflated, *, whole: bool) -> Iterator[pa.Table]:
             raise refusal("a column", rule, short(str(error), 200)) from None
 
 
+def _check_depth(text: bytes, n_before: int) -> None:
+    """Refuse what is nested deeply: Arrow's parser calls itself, until the stack ends."""
+    if b"\\" in text:  # so that a quotation mark begins or ends a string
+        text = text.replace(b"\\\\", b"__").replace(b'\\"', b"__")
+    letters = np.frombuffer(text, dtype=np.uint8)
+    opens = (letters == ord("[")) | (letters == ord("{"))
+    brackets = np.flatnonzero(opens | (letters == ord("]")) | (letters == ord("}")))
+    marks = np.flatnonzero(letters == ord('"'))
+    brackets = brackets[np.searchsorted(marks, brackets) % 2 == 0]  # not in a string
+    depth = np.cumsum(np.where(opens[brackets], 1, -1))
+    if depth.max(initial=0) > _DEEPEST:
+        first = brackets[np.argmax(depth > _DEEPEST)]
+        line = n_before + text.count(b"\n", 0, int(first)) + 1
+        raise refusal("lines", "be objects of JSON that are not nested", f"line {line}, which is")
+
+
 def _json_table(text: bytes, n_before: int) -> pa.Table:
+    _check_depth(text, n_before)
     options = pj.ReadOptions(block_size=max(len(text), 1024))
     try:
         table = pj.read_json(io.BytesIO(text), read_options=options)

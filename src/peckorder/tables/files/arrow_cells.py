@@ -16,8 +16,7 @@ from peckorder._core.cells import COMMA, GAPS, MARKS, NUMBER, number_of
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
 from peckorder.feedback import is_missing
-from peckorder.tables.columns import Columns, is_empty
-from peckorder.tables.files.source import short
+from peckorder.tables.columns import Columns, is_empty, short
 
 _IDS = words.USER | words.ITEM | words.QUERY | words.ID | words.CODE
 _LABELS = words.TARGET | words.RATING
@@ -25,6 +24,7 @@ _LABELS = words.TARGET | words.RATING
 _FEW = 0.1
 # Digits that reading and writing as a number would change.
 _NO_NUMBER = "^-?0[0-9]|^[0-9]{20}"
+_FLAGS = ("true", "false")
 # Most columns of text are recognised by their first cells.
 _FIRST = 1000
 
@@ -123,7 +123,7 @@ def decimals(column: pa.ChunkedArray, *, has_commas: bool = False) -> pa.Chunked
 def flags(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Return a column of true and false as booleans; None if not all are."""
     lower = pc.utf8_lower(_bare(column))
-    is_flag = pc.is_in(lower, value_set=pa.array(["true", "false"], lower.type))
+    is_flag = pc.is_in(lower, value_set=pa.array(_FLAGS, lower.type))
     if not pc.all(pc.or_(is_flag, pc.is_null(lower)), min_count=0).as_py():
         return None
     return pc.equal(lower, "true")
@@ -155,12 +155,16 @@ def first_cell(
 ) -> tuple[int, str]:
     """Return the position and the text of the first cell that is odd by itself.
 
-    Cells may be odd only together, as decimal points beside decimal commas: then it is
-    the first one with the rarer mark.
+    Cells may be odd only together, as decimal points beside decimal commas, or numbers
+    beside true and false: then it is the first one of the rarer kind.
     """
     cells: list[str | None] = _bare(column).to_pylist()
     known = [(row, cell) for row, cell in enumerate(cells) if cell is not None]
     odd = (pair for pair in known if is_odd(pa.chunked_array([[pair[1]]])))
+    flags = [pair for pair in known if pair[1].lower() in _FLAGS]
+    others = [pair for pair in known if pair[1].lower() not in _FLAGS]
+    if flags and others:
+        return next(odd, min(flags, others, key=len)[0])
     n_commas = sum("," in cell for _, cell in known)
     mark = "." if 2 * n_commas >= len(known) else ","
     rare = next((pair for pair in known if mark in pair[1]), known[0])

@@ -6,25 +6,21 @@ Arrow cuts lines into cells, all of them text; `cells` decides what they mean.
 import csv as lines
 import io
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv
 
-from peckorder._core.cells import GAPS, has_names, is_number, may_have_commas
+from peckorder._core.cells import COMMA, GAPS, has_names, is_number, may_have_commas
 from peckorder._core.errors import refusal
+from peckorder.tables.columns import short
 from peckorder.tables.files.arrow_cells import first_cell, id_columns, numbers, remark, typed
-from peckorder.tables.files.source import (
-    HEAD,
-    Inflated,
-    check_distinct,
-    check_text,
-    not_utf_8,
-    short,
-)
+from peckorder.tables.files.other_programs import arff_header, is_arff
+from peckorder.tables.files.source import HEAD, Inflated, check_distinct, check_text, not_utf_8
 
 # Names of columns that are numbers, or a function that returns them of all names.
 Numbers: TypeAlias = Collection[str] | Callable[[tuple[str, ...]], Collection[str]]
@@ -40,6 +36,8 @@ _NO_DOUBLE = "conversion error to double"
 # character.
 _TWO: Final = "::"
 _ONE: Final = "\x1f"
+# Cells that are parted by any number of blanks and tabs.
+BLANKS: Final = " "
 _MAX_NOTES: Final = 5
 # Further back than this many quotation marks no open one is looked for.
 _MAX_QUOTES: Final = 1000
@@ -56,32 +54,47 @@ class Header:
     names: list[str]
     is_there: bool
     line: bytes = b""
+    quote: str = '"'
+    # Of nominal columns of ARFF, which are text.
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def has_commas(self) -> bool:
         """Whether numbers may have decimal commas."""
-        return may_have_commas(self.delimiter)
+        return self.delimiter == BLANKS or may_have_commas(self.delimiter)
 
 
-def read_csv(
+def csv_text(
     file: Inflated,
     delimiter: str | None,
-    *,
-    ids: Collection[str] = (),
     names: tuple[str, ...] | None = None,
-) -> tuple[pa.Table, list[str]]:
-    """Return all rows of a CSV file, with types by all cells, and notes about them.
+    *,
+    whole: bool = False,
+) -> tuple[Header, Iterator[pa.Table]]:
+    """Return the header of a CSV file, and its rows as text, all at once or in blocks.
 
-    `ids` are further columns of ids; `names` are other names for the columns.
+    `names` are other names for the columns.
     """
     header = read_header(file.head, delimiter, names)
-    (table,) = text_tables(file, header, range(len(header.names)), whole=True)
+    return header, text_tables(file, header, range(len(header.names)), whole=whole)
+
+
+def with_types(
+    header: Header, table: pa.Table, ids: Collection[str] = ()
+) -> tuple[pa.Table, list[str]]:
+    """Return columns of text with types by all cells, and notes about them.
+
+    `ids` are further columns of ids.
+    """
+    nominal = _nominal(header, table)
     # Without names the ids of users and items come first.
     unnamed = () if header.is_there else header.names[:2]
     kept = id_columns(header.names, (*ids, *unnamed))
     found = pa.table(
         {
-            name: typed(name, table[name], is_id=name in kept, has_commas=header.has_commas)
+            name: nominal[name]
+            if name in nominal
+            else typed(name, table[name], is_id=name in kept, has_commas=header.has_commas)
             for name in table.column_names
         }
     )
@@ -95,20 +108,27 @@ def read_csv(
     return found, notes
 
 
-def csv_blocks(
-    file: Inflated, delimiter: str | None, wanted: Numbers, names: tuple[str, ...] | None = None
-) -> Iterator[pa.Table]:
-    """Yield the rows of a CSV file in blocks.
+def _nominal(header: Header, table: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """Return the columns that are declared as text, null where there is no value."""
+    columns = {}
+    for name in header.levels:
+        cells = pc.utf8_trim_whitespace(table[name]).to_pylist()
+        known = [None if cell in ("", "?") else cell for cell in cells]
+        columns[name] = pa.chunked_array([known], pa.string())
+    return columns
+
+
+def with_numbers(header: Header, tables: Iterable[pa.Table], wanted: Numbers) -> Iterator[pa.Table]:
+    """Yield blocks of rows, with numbers in the columns that are wanted so.
 
     A block does not show the type of a column: columns in `wanted` are numbers, and all
     others unchanged text.
     """
-    header = read_header(file.head, delimiter, names)
     wanted = wanted(tuple(header.names)) if callable(wanted) else wanted
     read = partial(numbers, has_commas=header.has_commas)
     n_before = 0
-    for table in text_tables(file, header, range(len(header.names))):
-        columns = {name: table[name] for name in table.column_names}
+    for table in tables:
+        columns = {name: table[name] for name in table.column_names} | _nominal(header, table)
         for name in filter(wanted.__contains__, table.column_names):
             columns[name] = values_of(columns[name], read, short(name), "numbers", n_before)
         yield pa.table(columns)
@@ -154,11 +174,12 @@ def text_tables(
         wrong_rows.append(row)
         return "error"
 
-    is_two = header.delimiter == _TWO
-    file = None if is_two or whole else source.native(len(header.line))
+    is_two, is_blank = header.delimiter == _TWO, header.delimiter == BLANKS
+    delimiter = _ONE if is_two or is_blank else header.delimiter
+    file = None if is_two or is_blank or whole else source.native(len(header.line))
     if file is None:
         source.read(len(header.line))
-        file = _Watched(source, header.delimiter)
+        file = _Squeezed(source) if is_blank else _Watched(source, header.delimiter)
     numbered = [str(k) for k in range(len(header.names))]
     included = [numbered[k] for k in positions]
     options: dict[str, Any] = {
@@ -166,8 +187,8 @@ def text_tables(
             block_size=block_size, column_names=numbered, use_threads=ahead
         ),
         "parse_options": csv.ParseOptions(
-            delimiter=_ONE if is_two else header.delimiter,
-            quote_char=False if is_two else '"',
+            delimiter=delimiter,
+            quote_char=False if is_two else header.quote,
             newlines_in_values=True,
             invalid_row_handler=on_wrong_row,
         ),
@@ -186,7 +207,8 @@ def text_tables(
         if wrong is None and _NO_DOUBLE in str(error):
             raise NotParsedError from None
         raise _csv_refusal(str(error), wrong, header, block_size, source.head) from None
-    text = None if is_two else _open_quotation(file, header.delimiter, block_size)
+    is_quoted = not is_two and header.quote == '"'
+    text = _open_quotation(file, delimiter, block_size) if is_quoted else None
     if text is not None:
         raise refusal("quotation marks", "be closed", f"the end of the file behind {short(text)}")
 
@@ -232,6 +254,37 @@ class _Watched(io.RawIOBase):
         self._half = b":" if data.endswith(b":") and not is_end else b""
         data = data[:-1] if self._half else data
         return data if data or is_end else self.read(size)
+
+
+class _Squeezed(_Watched):
+    """A file with its blanks and tabs, however many, as one character between cells."""
+
+    def __init__(self, file: Inflated) -> None:
+        super().__init__(file, BLANKS)
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read whole lines, fewer bytes than `size`; a line must fit in it."""
+        more = self._file.read(size if size < 0 else max(size - len(self._half), 1))
+        data, self._half = self._half + more, b""
+        cut = data.rfind(b"\n") + 1
+        if more and cut:
+            data, self._half = data[:cut], data[cut:]
+        data = squeezed(data)
+        if data:
+            self.ends = self.ends[-1], data
+            self.n_quotes += data.count(b'"')
+        return data
+
+
+def squeezed(lines: bytes) -> bytes:
+    """Return whole lines with one mark between cells, none at their ends."""
+    if b'"' in lines:
+        parts = re.split(rb'("[^"\r\n]*")', lines)
+        parts[::2] = [re.sub(rb"[ \t]+", _ONE.encode(), part) for part in parts[::2]]
+        lines = b"".join(parts)
+    else:
+        lines = re.sub(rb"[ \t]+", _ONE.encode(), lines)
+    return re.sub(rb"\x1f?(\r?\n|\r|\Z|\A)\x1f?", rb"\1", lines)
 
 
 def _open_quotation(
@@ -280,13 +333,11 @@ def read_header(
     """
     check_text(head)
     text = head.removeprefix("\N{BYTE ORDER MARK}".encode()).lstrip(b"\r\n")
-    if re.match(rb"(\s*%[^\n]*\n)*\s*@relation", text, re.IGNORECASE):
-        raise refusal(
-            "the file",
-            "be CSV",
-            "ARFF, which is not read",
-            hint="Save its data as CSV, with a first line of names.",
-        )
+    if is_arff(text):
+        if is_named:
+            hint = "Save its data as CSV, with a first line of names."
+            raise refusal("the file", "be CSV", "ARFF, which is not read", hint=hint)
+        return _header_of_arff(head, given)
     if not text.strip():
         raise refusal("the file", "begin with names of columns", "none")
     first, *rest = re.split(rb"[\r\n]", text, maxsplit=1)
@@ -299,22 +350,54 @@ def read_header(
         outside = re.sub('"[^"]*"', "", line)
         delimiter = max(",;\t|", key=outside.count)
         delimiter = _TWO if _TWO in outside and delimiter not in outside else delimiter
+        delimiter = BLANKS if _are_blanks(outside, delimiter) else delimiter
     names = _cells(line, delimiter)
     if is_named:
         return Header(delimiter, names, True, before)
-    is_there = has_names(names)
+    header = header_of(names, given, delimiter)
+    return replace(header, line=before if header.is_there else b"")
+
+
+def header_of(first: Sequence[str], given: tuple[str, ...] | None, delimiter: str = ",") -> Header:
+    """Return the header of a table whose first row has these cells: names, or values."""
+    names = [cell.strip() or f"column {k}" for k, cell in enumerate(first, 1)]
+    has_commas = Header(delimiter, names, True).has_commas
+    values = [re.sub(COMMA, r"\1.\2", name) for name in names] if has_commas else names
+    is_there = has_names(values)
     if delimiter == _TWO or given is not None:
         # Files with :: have no names; given names are for all columns.
-        is_there = is_there and not any(map(is_number, names))
+        is_there = is_there and not any(map(is_number, values))
     if given is not None:
         check_names(given, len(names))
         names = list(given)
     elif not is_there:
         if len(names) < 2:
-            raise refusal("the first line", "name the columns", short(line))
+            raise refusal("the first line", "name the columns", short(" ".join(first)))
         names = [f"column {k}" for k in range(1, len(names) + 1)]
     check_names(names, len(names))
-    return Header(delimiter, names, is_there, before if is_there else b"")
+    return Header(delimiter, names, is_there)
+
+
+def _are_blanks(line: str, delimiter: str) -> bool:
+    """Return whether blanks part the cells of a line.
+
+    No mark does, or there are numbers between marks, which are decimal commas then.
+    """
+    if delimiter not in line:
+        return len(line.split()) > 1
+    cells = [cell.split() for cell in line.split(delimiter)]
+    return max(map(len, cells)) > 1 and all(is_number(w) for words in cells for w in words)
+
+
+def _header_of_arff(head: bytes, given: tuple[str, ...] | None) -> Header:
+    """Return the header of a file that declares its columns before the first row."""
+    found = arff_header(head)
+    names = found.names if given is None else list(given)
+    check_names(names, len(found.names))
+    new = dict(zip(found.names, names, strict=True))
+    levels = {new[name]: words for name, words in found.levels.items()}
+    quote = '"' if b'"' in head[found.size :] else "'"
+    return Header(",", names, True, head[: found.size], quote, levels)
 
 
 def check_names(names: Sequence[str], n_columns: int) -> None:
@@ -328,6 +411,8 @@ def check_names(names: Sequence[str], n_columns: int) -> None:
 def _cells(line: str, delimiter: str) -> list[str]:
     if delimiter == _TWO:
         cells = line.split(_TWO)
+    elif delimiter == BLANKS:
+        return _cells(squeezed(line.encode()).decode(), _ONE)
     else:
         try:
             cells = next(lines.reader([line], delimiter=delimiter, strict=True))
@@ -344,7 +429,7 @@ def _line_of(text: str, head: bytes) -> int | None:
 
 def _csv_refusal(message: str, row: Any, header: Header, block_size: int, head: bytes) -> Exception:
     if row is not None:
-        text = row.text.replace(_ONE, _TWO)
+        text = row.text.replace(_ONE, _TWO if header.delimiter == _TWO else " ")
         n_before = len(header.line.splitlines())
         number = row.number + n_before if row.number else _line_of(text, head)
         where = f"line {number}, " if number else ""

@@ -4,20 +4,33 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
+import pyarrow as pa
 from scipy import sparse as sp
 
-from peckorder._core.errors import named, refusal
-from peckorder._core.validation import did_you_mean
+from peckorder._core.cells import is_number
+from peckorder._core.errors import refusal
 from peckorder.datasets import Documents
-from peckorder.tables.columns import Columns
+from peckorder.tables.columns import Columns, short
 from peckorder.tables.files.arrow import json_blocks, parquet_blocks, to_columns
-from peckorder.tables.files.csv import Numbers, check_names, csv_blocks, read_csv
-from peckorder.tables.files.source import Inflated, is_standard, name_of, opened, short
+from peckorder.tables.files.csv import (
+    Header,
+    Numbers,
+    check_names,
+    csv_text,
+    header_of,
+    with_numbers,
+    with_types,
+)
+from peckorder.tables.files.other_programs import is_arff, is_workbook, sheet_rows, sidecar_of
+from peckorder.tables.files.paths import format_of, format_to_write
+from peckorder.tables.files.source import Inflated, opened
+from peckorder.tables.files.standard_streams import is_standard
 from peckorder.tables.files.trec import (
+    ONE_LIST,
+    QID,
     documents_to_columns,
     iter_letor_documents,
     qrels_columns,
@@ -26,30 +39,8 @@ from peckorder.tables.files.trec import (
 )
 from peckorder.tables.files.write import write_blocks
 
-FORMATS = ("csv", "tsv", "parquet", "jsonl", "letor", "run", "qrels")
-_SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".dat": "csv",
-    ".data": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".letor": "letor",
-    ".svm": "letor",
-    ".svmlight": "letor",
-    ".libsvm": "letor",
-    ".run": "run",
-    ".res": "run",
-    ".trec": "run",
-    ".qrels": "qrels",
-    ".qrel": "qrels",
-}
 # None: found by the first line.
-_DELIMITERS: dict[str, str | None] = {"csv": None, "tsv": "\t"}
-_COMPRESSION_SUFFIXES = (".gz", ".zst")
+_DELIMITERS: dict[str, str | None] = {"csv": None, "tsv": "\t", "arff": None}
 _LETOR_LINE = re.compile(rb"\S+(\s+qid:\S+(\s+\d+:\S+)*|(\s+\d+:\S+)+)\s*(#.*)?")
 
 
@@ -66,11 +57,13 @@ def read_columns(
     if the suffix has none, such as .txt. `ids` are further columns of ids: they stay
     text if numbers would change them. `names` replace those in the file. A LETOR file
     has the columns target, qid, features named 1, 2, ... and docid; a run qid, docid,
-    rank, score and tag; qrels qid, docid and grade.
+    rank, score and tag; qrels qid, docid and grade. A file of LightGBM beside it that
+    tells the sizes of queries gives the column qid.
     """
     known_format = format_of(path, format)
     with opened(path) as file:
-        return _read_all(known_format or guess_format(file.head), path, file, ids, names)
+        columns = _read_all(known_format or guess_format(file.head), path, file, ids, names)
+        return _with_queries(columns, path)
 
 
 def read_table(
@@ -85,12 +78,15 @@ def read_table(
     with opened(path) as file:
         table_format = known_format or guess_format(file.head)
         if table_format != "letor":
-            return _read_all(table_format, path, file, ids, names)
+            return _with_queries(_read_all(table_format, path, file, ids, names), path)
         documents = read_letor(file)
         if sp.issparse(documents.X) and len(documents) and names is None:
-            return documents
+            sidecar = sidecar_of(path)
+            if sidecar is None or documents.qid is not None:
+                return documents
+            return replace(documents, qid=sidecar.queries(0, len(documents), is_last=True))
         columns = documents_to_columns(file.source, documents, None)
-        return _not_empty(_renamed(columns, names))
+        return _with_queries(_not_empty(_renamed(columns, names)), path)
 
 
 def iter_columns(
@@ -108,7 +104,7 @@ def iter_columns(
     some of the rows are not enough to infer a type.
     """
     known_format = format_of(path, format)
-    previous = None
+    previous, sidecar, n_before = None, sidecar_of(path), 0
     with opened(path, streamed=True) as file:
         table_format = known_format or guess_format(file.head)
         for block in _blocks(table_format, path, file, rows, numbers, names):
@@ -116,14 +112,20 @@ def iter_columns(
                 continue
             if previous is not None:
                 block = _with_columns_of(previous, block)  # noqa: PLW2901
+            previous = block
+            if sidecar is not None and QID not in block.arrays:
+                ids = sidecar.queries(n_before, len(block), is_last=False)
+                block = replace(block, arrays={**block.arrays, QID: ids})  # noqa: PLW2901
+            n_before += len(block)
             for begin in range(0, len(block), rows):
                 slices = {
                     name: column[begin : begin + rows] for name, column in block.arrays.items()
                 }
                 yield Columns(slices, file.source)
-            previous = block
         if previous is None:
             _refuse_empty()
+        if sidecar is not None:
+            sidecar.queries(n_before, 0, is_last=True)
 
 
 def letor_documents(
@@ -135,12 +137,17 @@ def letor_documents(
 
     def blocks() -> Iterator[Documents]:
         with opened(path, streamed=True) as file:
-            n_rows = 0
+            n_rows, sidecar = 0, sidecar_of(path)
             for block in iter_letor_documents(file, rows):
+                if sidecar is not None and block.qid is None:
+                    ids = sidecar.queries(n_rows, len(block), is_last=False)
+                    block = replace(block, qid=ids)  # noqa: PLW2901
                 n_rows += len(block)
                 yield block
             if n_rows == 0:
                 _refuse_empty()
+            if sidecar is not None:
+                sidecar.queries(n_rows, 0, is_last=True)
 
     return blocks()
 
@@ -159,21 +166,6 @@ def write_columns(
     return write_blocks(path, blocks, format_to_write(path, format))
 
 
-def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
-    """Return the format of a file to read; None if only its contents show it."""
-    if format in FORMATS:
-        return format
-    if format is None and not is_standard(path):
-        return _SUFFIXES.get(_suffix(path))
-    rule, got = f"be one of {', '.join(FORMATS)}", repr(format)
-    hint = did_you_mean(format, FORMATS, {})
-    if format is None:
-        rule, got = f"be given, one of {', '.join(FORMATS)}", "none"
-        hint = "Add --format csv."
-    with named(name_of(path)):
-        raise refusal("format", rule, got, hint=hint, error=ValueError)
-
-
 def file_format(path: str | os.PathLike[str], format: str | None) -> str:
     """Return the format of a file to read, by its name or else by its contents."""
     known_format = format_of(path, format)
@@ -183,33 +175,12 @@ def file_format(path: str | os.PathLike[str], format: str | None) -> str:
         return guess_format(file.head)
 
 
-def format_to_write(
-    path: str | os.PathLike[str], format: str | None, *, text: str = "letor", advice: str = ""
-) -> str:
-    """Return the format of a file to write: `text` if it is called .txt.
-
-    `advice` is the hint of the refusal of other suffixes.
-    """
-    if format is not None or is_standard(path) or _suffix(path) in _SUFFIXES:
-        return str(format_of(path, format))
-    if _suffix(path) == ".txt":
-        return text
-    rule = f"be one of {', '.join([*_SUFFIXES, '.txt'])}"
-    with named(str(path)):
-        got = repr(_suffix(path))
-        raise refusal("the suffix", rule, got, hint=advice, error=ValueError)
-
-
-def _suffix(path: str | os.PathLike[str]) -> str:
-    """Return the suffix of a name, without that of the compression."""
-    inner = Path(path)
-    if inner.suffix.lower() in _COMPRESSION_SUFFIXES:
-        inner = inner.with_suffix("")
-    return inner.suffix.lower()
-
-
 def guess_format(head: bytes) -> str:
     """Return the format of a file by its first line; CSV if it is no other."""
+    if is_workbook(head):
+        return "xlsx"
+    if is_arff(head):
+        return "arff"
     lines = (line.strip() for line in head.splitlines())
     first = next((line for line in lines if line and line[:1] != b"#"), b"")
     if _LETOR_LINE.fullmatch(first):
@@ -217,7 +188,9 @@ def guess_format(head: bytes) -> str:
     words = first.split()
     # A table of another format has delimiters other than spaces.
     has_delimiter = re.search(rb"[;|\t]|\S::\S", first) is not None
-    is_trec = words[1:2] in ([b"Q0"], [b"0"]) or not has_delimiter
+    # Nor are all cells of runs and qrels numbers, unless the second is 0.
+    are_numbers = all(is_number(word.decode("utf-8", "replace")) for word in words)
+    is_trec = words[1:2] in ([b"Q0"], [b"0"]) or not (has_delimiter or are_numbers)
     is_trec = is_trec and b"," not in first
     return {4: "qrels", 6: "run"}.get(len(words), "csv") if is_trec else "csv"
 
@@ -231,9 +204,48 @@ def _read_all(
 ) -> Columns:
     """Read all rows, of which there must be some."""
     if table_format in _DELIMITERS:
-        table, notes = read_csv(file, _DELIMITERS[table_format], ids=ids, names=names)
-        return _not_empty(replace(to_columns(file.source, table), notes=tuple(notes)))
-    return _not_empty(next(_blocks(table_format, path, file, None, (), names)))
+        _check_arff(table_format, file)
+        header, tables = csv_text(file, _DELIMITERS[table_format], names, whole=True)
+    elif table_format == "xlsx":
+        header, tables = _sheet(file, names)
+    else:
+        return _not_empty(next(_blocks(table_format, path, file, None, (), names)))
+    (text,) = tables
+    table, notes = with_types(header, text, ids)
+    columns = replace(to_columns(file.source, table), notes=tuple(notes), levels=header.levels)
+    return _not_empty(columns)
+
+
+def _check_arff(table_format: str, file: Inflated) -> None:
+    if table_format == "arff" and not is_arff(file.head):
+        raise refusal("the file", "begin with @relation, as ARFF does", "another beginning")
+
+
+def _sheet(file: Inflated, names: tuple[str, ...] | None) -> tuple[Header, Iterator[pa.Table]]:
+    """Return the first sheet of a workbook as columns of text; its first row has names."""
+    rows = list(sheet_rows(file))
+    if not rows:
+        _refuse_empty()
+    width = max(k for k, cell in enumerate(rows[0], 1) if cell is not None)
+    for number, row in enumerate(rows, 1):
+        if any(cell is not None for cell in row[width:]):
+            rule = f"have as many cells as the first, {width}"
+            raise refusal("rows", rule, f"more in row {number} of those that are not empty")
+    header = header_of([cell or "" for cell in rows[0][:width]], names)
+    rows = rows[1:] if header.is_there else rows
+    cells = ([row[k] if k < len(row) else None for row in rows] for k in range(width))
+    arrays = [pa.chunked_array([column], pa.string()) for column in cells]
+    return header, iter([pa.table(dict(zip(header.names, arrays, strict=True)))])
+
+
+def _with_queries(columns: Columns, path: str | os.PathLike[str]) -> Columns:
+    """Return rows with the queries that a file beside theirs tells, unless they have some."""
+    sidecar = sidecar_of(path)
+    if sidecar is None or QID in columns.arrays:
+        return columns
+    arrays = {**columns.arrays, QID: sidecar.queries(0, len(columns), is_last=True)}
+    others = (note for note in columns.notes if note != ONE_LIST)
+    return replace(columns, arrays=arrays, notes=(*sidecar.notes, *others))
 
 
 def _not_empty(columns: Columns) -> Columns:
@@ -272,9 +284,13 @@ def _blocks(
     elif table_format == "qrels":
         blocks = [qrels_columns(file)]
     else:
-        if table_format in _DELIMITERS:
-            tables = csv_blocks(file, _DELIMITERS[table_format], numbers, names)
-            names = None
+        if table_format in (*_DELIMITERS, "xlsx"):
+            if table_format == "xlsx":
+                header, text = _sheet(file, names)
+            else:
+                _check_arff(table_format, file)
+                header, text = csv_text(file, _DELIMITERS[table_format], names)
+            tables, names = with_numbers(header, text, numbers), None
         elif table_format == "parquet":
             tables = parquet_blocks(path, file, rows)
         else:

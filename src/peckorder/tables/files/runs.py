@@ -9,8 +9,9 @@ from peckorder._core.errors import refusal
 from peckorder.datasets import Qrels, Run
 from peckorder.tables.columns import Columns, check_column
 from peckorder.tables.files.arrow_cells import numbers_of
-from peckorder.tables.files.read import format_of, read_columns
-from peckorder.tables.files.source import check_is_file, is_standard, name_of
+from peckorder.tables.files.paths import check_is_file, format_of, name_of
+from peckorder.tables.files.read import read_columns
+from peckorder.tables.files.standard_streams import is_standard
 
 _SUFFIX = re.compile(r"\.(run|res|trec|txt)?(\.gz|\.zst)?$")
 

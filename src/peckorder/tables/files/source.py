@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-import numpy as np
 import pyarrow as pa
 
-from peckorder._core.errors import name_caller, named, refusal
-from peckorder._core.validation import did_you_mean
-from peckorder.tables.files.standard_streams import STDIN as STDIN  # noqa: PLC0414
-from peckorder.tables.files.standard_streams import is_standard as is_standard  # noqa: PLC0414
+from peckorder._core.errors import name_caller, refusal
+from peckorder.tables.columns import short
+from peckorder.tables.files.paths import check_is_file, name_of
+from peckorder.tables.files.standard_streams import is_standard
 
 # What compresses better than this, and is larger than that, was made to fill a memory.
 _MAX_RATIO = 200
@@ -22,23 +21,6 @@ _ALWAYS_ALLOWED = 1 << 28
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEAD = 1 << 20
-
-
-def name_of(path: str | os.PathLike[str]) -> str:
-    """Return the name of a file in messages."""
-    return "standard input" if is_standard(path) else str(path)
-
-
-def shown_out(path: object) -> str:
-    """Return the name of an output file in messages."""
-    return "standard output" if is_standard(path) else str(path)
-
-
-def short(value: object, most: int = 60) -> str:
-    """Return how a value is quoted in a message."""
-    # Which NumPy would write with its type.
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= most else f"{text[: most - 4]}...{text[-1]}"
 
 
 class Inflated(io.RawIOBase):
@@ -217,20 +199,6 @@ def is_utf_8(text: bytes) -> bool:
     except UnicodeDecodeError as error:
         return error.start > len(text) - 4 and len(text) >= HEAD - 4
     return True
-
-
-def check_is_file(path: str | os.PathLike[str]) -> None:
-    """Raise if there is nothing to read at a path."""
-    if is_standard(path):
-        return
-    with named(str(path)):
-        if not Path(path).exists():
-            folder = Path(path).parent
-            names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
-            hint = did_you_mean(Path(path).name, names, {})
-            raise refusal("there is no such file", hint=hint, error=FileNotFoundError)
-        if Path(path).is_dir():
-            raise refusal("the file", "be a file", "a folder", error=IsADirectoryError)
 
 
 def _memory() -> int:

@@ -20,7 +20,7 @@ TARGET, QID, DOCID, COMMENT = "target", "qid", "docid", "comment"
 _MAX_CELLS = 1 << 29
 _MAX_COLUMNS = 1 << 20
 MOST_FEATURES = 2**31 - 1
-_ONE_LIST = "No line has a query, as in qid:7; all rows are one list."
+ONE_LIST = "No line has a query, as in qid:7; all rows are one list."
 # Columns that `rank` adds.
 _ADDED = ("score", "position", "gap", "above_cut")
 _COMMENT_FIELD = re.compile(r"(\w+) = ([^,]*?)(?:, |$)")
@@ -62,7 +62,7 @@ def documents_to_columns(
     arrays: dict[str, Array] = {TARGET: whole_numbers(documents.y)}
     if documents.qid is not None:
         arrays[QID] = _objects(documents.qid)
-    notes = () if QID in arrays else (_ONE_LIST,)
+    notes = () if QID in arrays else (ONE_LIST,)
     arrays |= {str(number): dense[:, k] for k, number in enumerate(numbers)}
     comment_columns = _comment_columns(documents.comments)
     if comment_columns:

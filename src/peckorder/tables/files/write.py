@@ -21,23 +21,16 @@ from pyarrow import parquet as pq
 
 from peckorder._core.cells import is_number
 from peckorder._core.errors import named, refusal
-from peckorder._core.text_files import check_target as check_path
 from peckorder._core.text_files import whole_file
 from peckorder._core.typing import Array
-from peckorder.tables.columns import Columns
-from peckorder.tables.files.source import is_standard, short, shown_out
+from peckorder.tables.columns import Columns, short
+from peckorder.tables.files.paths import check_target, shown_out
+from peckorder.tables.files.standard_streams import is_standard
 from peckorder.tables.files.trec import COMMENT, DOCID, QID, TARGET
 
 _SPACES = " \t\r\n\v\f"
 # Characters at which some reader may end a line.
 _LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
-
-
-def check_target(path: str | os.PathLike[str]) -> None:
-    """Raise, before any work, if nothing can be written at a path."""
-    if not is_standard(path):
-        with named(str(path)):
-            check_path("the output", path)
 
 
 def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Columns], kind: str) -> int:
@@ -244,8 +237,13 @@ def _cells(column: Array, gap: str | None) -> list[object]:
     return [gap if c is None else c for c in cells] if column.dtype == object else cells
 
 
+def written_ids(column: Array) -> list[str]:
+    """Return ids as they are written in runs and LETOR."""
+    return [_word(cell) for cell in column.tolist()]
+
+
 def _words(columns: Columns, name: str) -> list[str]:
-    words = [_word(cell) for cell in columns.arrays[name].tolist()]
+    words = written_ids(columns.arrays[name])
     for word in words:
         if not word or any(mark in word for mark in f"{_SPACES}#"):
             raise refusal(f"column {short(name)}", "be words without spaces", short(word))

@@ -1,0 +1,174 @@
+"""compare, rank and evaluate are one path: a model knows its columns by name."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import peckorder
+from peckorder import metrics
+from peckorder.cli.models import known_columns
+from peckorder.exceptions import ModelFileError
+from peckorder.storage.format import read_file, write_file
+from support.command_line import check_refused, run
+
+RNG = np.random.default_rng(5)
+
+
+def frame(n_rows=60):
+    """Return rows of races: the target and the queries have names that nobody knows."""
+    a, b = RNG.normal(size=(2, n_rows))
+    time = (10 + a - b + 0.3 * RNG.normal(size=n_rows)).round(3)
+    race = np.repeat([f"r{k}" for k in range(n_rows // 10)], 10)
+    ids = [f"horse {k}" for k in range(n_rows)]
+    return pd.DataFrame({"name": ids, "race": race, "time_s": time, "a": a, "b": b})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    frame().to_csv(folder / "t.csv", index=False)
+    roles = ("--target", "time_s", "--qid", "race")
+    fit = ("fit", folder / "t.csv", *roles, "--ranker", "MPRank", "--quiet")
+    assert run(*fit, "-o", folder / "m.peckorder") == 0
+    assert run("rank", folder / "m.peckorder", folder / "t.csv", "-o", folder / "o.csv") == 0
+    return folder
+
+
+def measured(capsys, *words):
+    capsys.readouterr()
+    assert run("evaluate", *words, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_model_knows_its_columns(made, capsys):
+    assert known_columns(peckorder.load(made / "m.peckorder")) == {
+        "target": "time_s",
+        "qid": "race",
+    }
+    assert run("info", made / "m.peckorder") == 0
+    assert "target='time_s', qid='race'" in capsys.readouterr().out
+
+
+def test_compare_keeps_them_too(made, tmp_path):
+    model = tmp_path / "c.peckorder"
+    words = ("compare", made / "t.csv", "--target", "time_s", "--qid", "race")
+    more = ("--rankers", "MPRank", "--folds", "2", "-o", tmp_path / "r.html")
+    assert run(*words, *more, "--save", model, "--quiet") == 0
+    assert known_columns(peckorder.load(model)) == {"target": "time_s", "qid": "race"}
+
+
+def test_rank_numbers_the_rows_of_the_queries_that_were_learnt(made, tmp_path, capsys):
+    out = tmp_path / "o.csv"
+    assert run("rank", made / "m.peckorder", made / "t.csv", "-o", out, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["taken"] == {
+        "time_s": ["target", "as the model learnt"],
+        "race": ["query", "as the model learnt"],
+    }
+    written = pd.read_csv(out)
+    assert list(written)[:4] == ["name", "race", "time_s", "score"]
+    expected = written.groupby("race")["score"].rank(ascending=False)
+    np.testing.assert_array_equal(written["position"], expected)
+
+
+def test_evaluate_finds_them_by_the_model(made, capsys):
+    told = measured(capsys, made / "o.csv", "--model", made / "m.peckorder")
+    assert told["taken"]["time_s"] == ["target", "as the model learnt"]
+    assert told["taken"]["race"] == ["query", "as the model learnt"]
+    written = pd.read_csv(made / "o.csv")
+    names = ["disagreement", "msd", "rmse", "mae"]
+    columns = (written["time_s"], written["score"])
+    expected = metrics.evaluate(*columns, names, qid=written["race"])
+    assert {name: told["metrics"][name]["mean"] for name in told["metrics"]} == pytest.approx(
+        dict(expected.means)
+    )
+
+
+def test_without_the_model_the_only_numbers_are_the_target(made, capsys):
+    told = measured(capsys, made / "o.csv", "--qid", "race")
+    assert told["taken"]["time_s"] == ["target", "the only numbers beside what rank writes"]
+    assert list(told["metrics"]) == ["disagreement", "msd", "rmse", "mae"]
+
+
+def test_two_columns_of_numbers_are_not_guessed_from(made, tmp_path, capsys):
+    written = pd.read_csv(made / "o.csv").assign(weight=1.5)
+    written.to_csv(tmp_path / "o.csv", index=False)
+    said = check_refused(capsys, "evaluate", tmp_path / "o.csv")
+    assert said.endswith("got none by its usual names. Add --target NAME.")
+
+
+def test_a_target_that_is_not_there_is_refused(made, tmp_path, capsys):
+    pd.read_csv(made / "o.csv").drop(columns="time_s").to_csv(tmp_path / "o.csv", index=False)
+    words = ("evaluate", tmp_path / "o.csv", "--model", made / "m.peckorder")
+    assert "target must be a column of " in check_refused(capsys, *words)
+
+
+def test_text_classes_are_those_of_the_model(tmp_path, capsys):
+    rows = frame()
+    rows["level"] = np.array(["poor", "fair", "good"])[np.digitize(rows["time_s"], [9.5, 10.5])]
+    rows = rows.drop(columns=["time_s", "race"])
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    model, out = tmp_path / "m.peckorder", tmp_path / "o.csv"
+    fit = ("fit", tmp_path / "t.csv", "--target", "level", "--classes", "poor,fair,good")
+    assert run(*fit, "--ranker", "PRank", "-o", model) == 0
+    assert run("rank", model, tmp_path / "t.csv", "-o", out) == 0
+    told = measured(capsys, out, "--model", model)["metrics"]
+    written = pd.read_csv(out)
+    columns, order = (written["level"], written["predicted"]), ["poor", "fair", "good"]
+    assert list(told) == ["disagreement", "mean rank loss", "exactly right", "macro_mae", "qwk"]
+    for name, metric in (
+        ("mean rank loss", metrics.rank_loss),
+        ("macro_mae", metrics.macro_mae),
+        ("qwk", metrics.quadratic_weighted_kappa),
+    ):
+        assert told[name]["mean"] == pytest.approx(metric(*columns, classes=order))
+        assert told[name]["low"] < told[name]["mean"] < told[name]["high"]
+
+
+def test_the_interval_of_kappa_is_as_wide_as_theory_says(tmp_path, capsys):
+    # Of right answers by chance in two classes kappa is about twice a share.
+    truth, guess = RNG.integers(0, 2, (2, 4000))
+    table = pd.DataFrame({"label": truth, "predicted": guess})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    found = measured(capsys, tmp_path / "t.csv", "-m", "qwk")["metrics"]["qwk"]
+    width = found["high"] - found["low"]
+    assert width == pytest.approx(2 * 1.96 * 2 * 0.5 / np.sqrt(4000), rel=0.1)
+
+
+def test_metrics_may_stand_between_commas(made, capsys):
+    told = measured(capsys, made / "o.csv", "--qid", "race", "-m", "rmse,tau", "-m", "mae")
+    assert list(told["metrics"]) == ["rmse", "tau", "mae"]
+
+
+@pytest.mark.parametrize("name", ["mean rank loss", "rank_loss", "qwk", "macro-mae", "macro_mae"])
+def test_all_names_that_are_shown_are_taken(tmp_path, capsys, name):
+    table = pd.DataFrame({"label": [1, 2, 3, 3], "predicted": [1, 3, 3, 2]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert len(measured(capsys, tmp_path / "t.csv", "-m", name)["metrics"]) == 1
+
+
+def test_an_unknown_metric_is_answered_by_all_names(made, capsys):
+    said = check_refused(capsys, "evaluate", made / "o.csv", "-m", "kappa")
+    for name in ("'rmse'", "'qwk'", "'macro_mae'", "'mean rank loss'", "'exactly right'"):
+        assert name in said
+
+
+def test_series_with_names_are_remembered_in_python(tmp_path):
+    rows = frame()
+    model = peckorder.TableRanker(peckorder.MPRank())
+    model.fit(rows[["a", "b"]], rows["time_s"], qid=rows["race"])
+    assert known_columns(model) == {"target": "time_s", "qid": "race"}
+    again = peckorder.io.from_bytes(model.to_bytes())
+    assert known_columns(again) == {"target": "time_s", "qid": "race"}
+    model.fit(rows[["a", "b"]], rows["time_s"].to_numpy())
+    assert known_columns(model) == {}
+    assert known_columns(peckorder.io.from_bytes(model.to_bytes())) == {}
+
+
+def test_a_name_that_is_no_text_is_refused_in_a_file(made, tmp_path):
+    contents = read_file(made / "m.peckorder")
+    contents.header["state"]["target"] = 7
+    write_file(tmp_path / "bad.peckorder", contents)
+    with pytest.raises(ModelFileError, match=r"state\.target must be a text"):
+        peckorder.load(tmp_path / "bad.peckorder")
