@@ -269,7 +269,6 @@ def test_ratings_below_zero(tmp_path, capsys):
         ("PRank", "It cannot be exported (to_onnx): columns of text are coded for it."),
         (
             "MPRank, RBF kernel",
-            "It gives scores, not classes: rank writes no column predicted. "
             "It cannot be explained (peckorder explain) or exported (to_onnx): "
             "MPRankCV with kernel='rbf'.",
         ),

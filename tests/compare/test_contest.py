@@ -17,10 +17,11 @@ from peckorder.compare.measures import Measure, of_pairs, of_runs
 from peckorder.compare.ratings_case import make_ratings_case
 from peckorder.compare.refit import refit
 from peckorder.compare.table_case import make_table_case
-from peckorder.compare.tuning import inner_folds, least_errors
+from peckorder.compare.tuning import inner_folds
 from peckorder.datasets import Qrels, Run, make_letor, make_ratings
 from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement, mean_squared_difference
+from peckorder.tables.answers import least_errors
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 
@@ -179,7 +180,7 @@ def test_rankers_beat_the_baseline_on_ordered_classes():
         )
     boosted = next(r for r in contest.results if r.name == "RankBoost")
     assert len(boosted.curves) == 3
-    assert set(boosted.chosen[0]) == {"cumulative", "n_rounds"}
+    assert set(boosted.chosen[0]) == {"cumulative", "learning_rate", "n_rounds"}
     assert boosted.weights[0].shape == (3,)
     again = run_contest(case, n_splits=3, only=["RankBoost"])
     np.testing.assert_array_equal(
@@ -308,9 +309,9 @@ def test_the_winner_is_fitted_to_all_rows_and_kept_with_its_scaling(tmp_path):
     assert type(boosted.ranker_).__name__ == "RankBoost"
     assert boosted.feature_names_in_.tolist() == ["a", "b", "noise"]
     # Columns are found by their names, as for rankers whose columns are scaled.
-    scores = boosted.predict(frame)
+    scores = boosted.decision_function(frame)
     assert_array_equal = np.testing.assert_array_equal
-    assert_array_equal(boosted.predict(frame[frame.columns[::-1]]), scores)
+    assert_array_equal(boosted.decision_function(frame[frame.columns[::-1]]), scores)
     assert_array_equal(boosted.ranker_.predict(case.X), scores)
 
 

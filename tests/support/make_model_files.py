@@ -2,7 +2,7 @@
 
 Run it when a format version is new, or an estimator, from the root::
 
-    PYTHONPATH=src:tests python tests/make_model_files.py
+    PYTHONPATH=src:tests python tests/support/make_model_files.py
 
 It makes ``tests/model_files/format-N``, a file for each of the models below and
 `expected.json` with what they answered when they were saved. It adds what is not there
@@ -16,7 +16,7 @@ from pathlib import Path
 from peckorder.storage.format import VERSION
 from support.stored_models import CASES
 
-FOLDER = Path(__file__).parent / "model_files"
+FOLDER = Path(__file__).parent.parent / "model_files"
 
 # One of every estimator, and of every form in which one is stored.
 NAMES = [
@@ -42,6 +42,8 @@ NAMES = [
     "rankboost-feature",
     "table",
     "table-text",
+    "table-classes",
+    "table-label-scale",
     "item-mean",
     "min-norm",
     "nearest",

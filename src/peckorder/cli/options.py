@@ -153,15 +153,18 @@ class FitOptions:
     Parameters
     ----------
     ranker
-        PRank, AggregatePRank, WidrowHoff or MulticlassPerceptron for ordered classes;
-        MPRank, MPRankCV, SVRank or RankBoost for grades and magnitudes; PersonalRanker
-        for ratings.
+        One of peckorder's, by its name in a leaderboard or that of its class: PRank,
+        AggregatePRank, WidrowHoff or MulticlassPerceptron for ordered classes; MPRank,
+        MPRankCV, SVRank or RankBoost for classes, grades and magnitudes; PersonalRanker
+        for ratings; or, as in compare, "MPRank (RBF kernel)".
     out
         The model file to write: a new one, or in place of a model.
     set_
-        A parameter, as in --set C=10; give it again for more. Other parameters are
-        those of `peckorder compare`. Without --set the same is chosen here as there:
-        C by leaving pairs out, rounds of boosting by early stopping.
+        A parameter, as in --set C=10; give it again for more. All others are those of
+        `peckorder compare`, and are chosen as there: C by leaving pairs out, rounds of
+        boosting and other settings on rows left out.
+    task
+        ordinal, magnitude, graded or ratings, if it is not recognised rightly.
     target
         The column to predict. By default the usual names, or the last column.
     qid
@@ -191,6 +194,7 @@ class FitOptions:
     ranker: str
     out: OutPath
     set_: Annotated[tuple[str, ...] | None, Parameter(name="--set", negative="")] = None
+    task: str | None = None
     target: str | None = None
     qid: str | None = None
     user: str | None = None

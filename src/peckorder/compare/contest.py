@@ -18,7 +18,7 @@ from peckorder import estimators
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
 from peckorder._core.validation import Rule, did_you_mean, whole
-from peckorder.compare.candidates import Candidate
+from peckorder.compare.candidates import Candidate, plain_name
 from peckorder.compare.measures import Measure, Measuring
 from peckorder.exceptions import DataError
 from peckorder.metrics import half_width
@@ -341,8 +341,8 @@ def choose_candidates(
         return candidates
     names = [candidate.name for candidate in candidates if candidate.origin]
     chosen = set()
-    for name in _separate_names(only, {name.lower() for name in names}):
-        same = [other for other in names if other.lower() == name.lower()]
+    for name in _separate_names(only, set(map(plain_name, names))):
+        same = [other for other in names if plain_name(other) == plain_name(name)]
         if not same:
             hint = did_you_mean(name, names, {})
             if name.lower() in _RANKERS:
@@ -357,7 +357,7 @@ def choose_candidates(
 def _separate_names(only: Iterable[str], names: Collection[str]) -> Iterator[str]:
     """Yield names one by one, also of several with commas between."""
     for name in only:
-        if name.lower() in names or "," not in name:
+        if plain_name(name) in names or "," not in name:
             yield name
         else:
             yield from filter(None, map(str.strip, name.split(",")))

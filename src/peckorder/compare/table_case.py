@@ -180,15 +180,17 @@ def make_table_case(
     task: Task,
     *,
     metric: str | None = None,
-    most_rows: int = MOST_ROWS,
+    most_rows: float = MOST_ROWS,
+    fewest: int = FEWEST_ROWS,
     seed: int = 0,
 ) -> TableCase:
     """Make a table ready, all but one of ratings.
 
-    Rows without a label or a query are left out; beyond `most_rows` rows, some are
-    drawn, whole queries or people at a time, of which two come in any case.
+    Rows without a label or a query are left out, and fewer than `fewest` refused;
+    beyond `most_rows` rows, some are drawn, whole queries or people at a time, of which
+    two come in any case.
     """
-    selected = select_rows(columns, task, most_rows, seed)
+    selected = select_rows(columns, task, most_rows, seed, fewest)
     whole, columns = columns, selected.columns
     coding = Coding.of(columns, task.features, whole)
     y = _numeric_labels(columns.arrays[task.target], task.classes)
@@ -246,7 +248,7 @@ class SelectedRows(NamedTuple):
 
 
 def select_rows(
-    columns: Columns, task: Task, most_rows: float, seed: int, fewest: int = FEWEST_ROWS
+    columns: Columns, task: Task, most_rows: float, seed: int, fewest: int
 ) -> SelectedRows:
     """Leave out rows without a label or query; draw `most_rows` of more rows."""
     needed = [name for name in (task.target, task.query) if name is not None]

@@ -9,10 +9,11 @@ import numpy as np
 from scipy import sparse as sp
 
 from peckorder._core.errors import refusal
-from peckorder._core.typing import Floats, Labels, Predictor
+from peckorder._core.typing import Array, Floats, Predictor
 from peckorder.boosting.rankboost import RankBoost
 from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
 from peckorder.tables import column_names as words
+from peckorder.tables.answers import Cuts, LabelScale
 from peckorder.tables.columns import Columns, listed
 from peckorder.tables.features import SCALED, coded, coded_names, matrix_of
 from peckorder.tables.table_ranker import TableRanker
@@ -141,6 +142,32 @@ class ModelRows:
         names = list(sources)
         return tuple(coded_names(names, levels)), coded(names, arrays, levels)
 
+    def added(self, X: Any) -> dict[str, Array]:
+        """Return the columns that are added to rows: scores, and classes if there are some.
+
+        Scores are on the scale of the labels if the model knows it.
+        """
+        score, answer = scores_of(self.model, X), None if self.table is None else self.table.answer_
+        if isinstance(answer, LabelScale):
+            return {"score": answer(score)}
+        classes = None
+        if isinstance(answer, Cuts):
+            classes = answer(score)
+        elif gives_classes(self.model):
+            classes = np.asarray(self.model.predict(X))
+        if classes is None:
+            return {"score": score}
+        is_text = classes.dtype.kind not in "iuf"
+        return {"score": score, "predicted": classes.astype(object) if is_text else classes}
+
+    def contributions(self, X: Any) -> tuple[Floats, Floats]:
+        """Return what each prepared column adds to the scores of rows, and a constant."""
+        added, constant = contributions(self.model, X)
+        answer = None if self.table is None else self.table.answer_
+        if isinstance(answer, LabelScale):
+            return answer.slope * added, answer(constant)
+        return added, constant
+
     def check_cells(
         self, source: str, X: Any, n_before: int = 0, names: Sequence[str] | None = None
     ) -> None:
@@ -212,11 +239,6 @@ def scores_of(model: Predictor, X: Any) -> Floats:
         type(model).__name__,
         error=ValueError,
     )
-
-
-def classes_of(model: Predictor, X: Any) -> Labels | None:
-    """Return the predicted classes of an ordinal model; None of others."""
-    return np.asarray(model.predict(X)) if gives_classes(model) else None
 
 
 def gives_classes(model: object) -> bool:

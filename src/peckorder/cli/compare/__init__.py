@@ -85,7 +85,7 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
                 raise refusal("save", "have a ranker of peckorder's to keep", "none in the contest")
             report_progress(0, None, f"Fitting {kept.name} to all rows")
             model = refit(case, contest, kept.name)
-        limits = "" if model is None else model_limits(model, case.kind)
+        limits = "" if model is None else model_limits(model)
         result = CompareResult(files, options, case, contest, seconds, kept, limits, is_new)
         report_progress(0, None, "Writing the report")
         reports.write(file_report(files, options, case, contest, seconds), options.out)

@@ -22,7 +22,7 @@ from peckorder.tables.columns import Columns, check_column, cut_out, joined
 from peckorder.tables.files.read import iter_columns, letor_documents
 from peckorder.tables.files.source import name_of, short
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
-from peckorder.tables.model_rows import ModelRows, classes_of, scores_of, unscaled
+from peckorder.tables.model_rows import ModelRows, unscaled
 from peckorder.tables.roles import ColumnRole, Role, find_column
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
@@ -36,11 +36,7 @@ def scored_blocks(
     for kept, X in _rows(model_rows, file, options, notes):
         if n_before == 0 and options.qid is not None:
             check_column(kept, "qid", options.qid)
-        added: dict[str, Array] = {"score": scores_of(model_rows.model, X)}
-        classes = classes_of(model_rows.model, X)
-        if classes is not None:
-            is_text = classes.dtype.kind not in "iuf"
-            added["predicted"] = classes.astype(object) if is_text else classes
+        added = model_rows.added(X)
         others = without_added(kept, notes if n_before == 0 else None)
         n_before += len(kept)
         yield Columns({**others.arrays, **added}, kept.source)
