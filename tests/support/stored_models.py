@@ -28,7 +28,6 @@ from peckorder.collaborative import (
     PersonalRanker,
     VectorSimilarity,
 )
-
 from peckorder.tables.answers import Cuts, LabelScale
 
 _random = np.random.RandomState(7)

@@ -35,6 +35,13 @@ _NOT_SAVED: Final = ("Nearest people", "Vector similarity")
 _RANKERS: Final = {name.lower(): name for name in (*estimators.__all__, "PersonalRanker")}
 
 
+_WHY: Final = {
+    "ap": "nothing is relevant",
+    "disagreement": "all labels are the same",
+    "ndcg": "nothing is relevant",
+}
+
+
 class Behind(NamedTuple):
     """How far a candidate is behind the first, on the same rows, queries or people."""
 
@@ -183,6 +190,24 @@ class Contest:
         """The best of our own rankers that can be saved: others have files of their own."""
         ours = (result for result in self.results if result.origin == "peckorder")
         return next((result for result in ours if result.name not in _NOT_SAVED), None)
+
+    @property
+    def undefined(self) -> dict[str, int]:
+        """How many queries or people have no value of a measure, if some have none."""
+        if self.unit == "rows":
+            return {}
+        counts = {m.name: int(np.isnan(self.best.values[m.name]).sum()) for m in self.measures}
+        return {name: n for name, n in counts.items() if n}
+
+    def undefined_notes(self) -> list[str]:
+        """Say which measures leave out how many queries or people, and why."""
+        notes = []
+        for name, n in self.undefined.items():
+            n_all = len(self.best.values[name])
+            word = name.partition("@")[0]
+            why = _WHY.get(word, "it is undefined")
+            notes.append(f"{name} leaves out {n:,} of {n_all:,} {self.unit}, in which {why}.")
+        return notes
 
     def half_width(self, values: Floats) -> float:
         """Return half the 95 % interval of a mean over units."""

@@ -272,7 +272,7 @@ def make_ratings_case(
             f"To learn from, {sample.n_users:,} of {ratings.n_users:,} people were "
             f"drawn at random, with {len(sample):,} of {len(ratings):,} ratings."
         )
-    usual = ("disagreement", "ndcg@10", "msd")
+    usual = ("disagreement", "ndcg@10", "rmsd")
     measures = of_lists_by_name(metric, usual, float(ratings.csr.data.min()))
     return RatingsCase(
         source=columns.source,

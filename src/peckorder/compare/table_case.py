@@ -17,10 +17,12 @@ from peckorder.compare.measures import (
     of_lists,
     of_lists_by_name,
     of_pairs,
+    of_rows_by_name,
     of_runs,
 )
 from peckorder.compare.tuning import Loss, layers, list_loss, pair_loss, step_loss
 from peckorder.model_selection import QueryKFold
+from peckorder.tables.answers import Cuts
 from peckorder.tables.columns import Columns, counted, cut_out, drawn, is_empty, numeric
 from peckorder.tables.features import Coding
 from peckorder.tables.roles import ColumnRole
@@ -148,10 +150,12 @@ def _describe(model: Predictor, n_features: int, result: Result) -> None:
         for name, attribute in (("C", "C_"), ("gamma", "gamma_"), ("alpha", "alpha_")):
             if fitted.get(attribute) is not None:
                 chosen[name] = float(fitted[attribute])
-        if "curve_" in fitted:
+        # Of classes most boost for the order, and their curves are shown together.
+        if "curve_" in fitted and layer.loss is not step_loss:
             result.curves.append(fitted["curve_"])
-        if "thresholds_" in fitted:
-            result.thresholds.append(np.asarray(fitted["thresholds_"], dtype=float))
+        cuts = fitted.get("answer_")
+        if isinstance(cuts, Cuts):
+            result.thresholds.append(cuts.thresholds)
         for attribute in ("coef_", "feature_importances_"):
             if attribute in fitted or attribute == "feature_importances_":
                 weights = np.asarray(getattr(layer, attribute, np.nan), dtype=float)
@@ -199,13 +203,10 @@ def make_table_case(
     loss: Loss = pair_loss
     unit, spread = "queries", 1.0
     if task.kind == "ordinal":
-        _check_metric(metric, ("mean rank loss",), task.kind)
-        measures = (Measure("mean rank loss"), Measure("exactly right", True))
+        measures = of_rows_by_name(metric, task.kind)
         loss, unit = step_loss, "rows"
     elif task.kind == "magnitude":
-        _check_metric(metric, ("msd", "disagreement"), task.kind)
-        names = ("disagreement", "msd") if metric == "disagreement" else ("msd", "disagreement")
-        measures = tuple(map(Measure, names))
+        measures = of_rows_by_name(metric, task.kind)
         if qid is None:
             unit, spread = "rows", 2.0
     else:
@@ -231,12 +232,6 @@ def make_table_case(
         levels=coding.levels,
         is_sample=selected.is_sample,
     )
-
-
-def _check_metric(metric: str | None, known: tuple[str, ...], kind: str) -> None:
-    if metric is not None and metric not in known:
-        words = " or ".join(repr(name) for name in known)
-        raise refusal("metric", f"be {words} for task={kind!r}", repr(metric))
 
 
 class SelectedRows(NamedTuple):

@@ -21,9 +21,9 @@ def installed(package: str) -> bool:
 class Trees(BaseEstimator):  # type: ignore[misc]
     """Boosted trees: LambdaMART within queries, classes if asked for, else least squares.
 
-    A library goes by the number of `leaves` of a tree, or by its `depth`; `sizes` has the
-    ones to try. `classes`: rather than for a score it is fitted for the probabilities of levels, and
-    predicts the median level.
+    A library goes by the number of `leaves` of a tree, or by its `depth`; `sizes` has
+    those to try. With `classes` it is fitted for the probabilities of levels, not for a
+    score, and predicts the median level.
     """
 
     package: ClassVar[str]

@@ -35,7 +35,8 @@ Loss: TypeAlias = Callable[[Floats, Floats, Ints | None], float]
 
 def list_loss(metric: str) -> Loss:
     """Return minus a metric of lists, or the metric if less is better."""
-    kind = metric_by_name(metric)
+    # A root does not change what is best.
+    kind = metric_by_name("msd" if metric == "rmsd" else metric)
     sign = -1.0 if kind.kind.larger_is_better else 1.0
 
     def loss(y: Floats, scores: Floats, qid: Ints | None) -> float:

@@ -174,6 +174,7 @@ def shown(result: CompareResult) -> tuple[RenderableType, ...]:
         [(entry.name, *contest.leaderboard_row(entry)) for entry in contest.results],
     )
     after = [f"{name} was left out: {why}" for name, why in contest.left_out]
+    after += contest.undefined_notes()
     after.append(contest.summary)
     if kept is not None:
         other = "" if kept is contest.best else ", the best of peckorder's own"
@@ -222,6 +223,7 @@ def as_json(result: CompareResult) -> dict[str, object]:
         "intervals_over": contest.interval_unit,
         "leaderboard": board,
         "left_out": dict(contest.left_out),
+        "undefined": contest.undefined,
         "seconds": result.seconds,
         "report": str(result.options.out),
         "saved": saved,
