@@ -239,7 +239,8 @@ class Contest:
 
     def written(self, result: Result, measure: Measure) -> str:
         """Return the mean of a measure as text."""
-        return f"{result.mean(measure):.{self._decimals(measure)}f}"
+        n = self._decimals(measure)
+        return f"{round(result.mean(measure), n) + 0.0:.{n}f}"  # 0 without a sign
 
     def behind_text(self, result: Result) -> str:
         """Return how far behind as text, marked where no difference was shown."""
