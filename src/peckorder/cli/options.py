@@ -32,10 +32,14 @@ class OutputOptions:
         Print the result as JSON.
     quiet
         Print nothing but errors.
+    verbose
+        Print what is being done, and how long it may take, as lines on standard error
+        where that is no terminal, which has a bar.
     """
 
     json: Flag = False
     quiet: Flag = False
+    verbose: Flag = False
 
 
 @Parameter(name="*")

@@ -8,7 +8,7 @@ and `Contest` has what was measured, the best first.
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import floor, isnan, log10
 from typing import ClassVar, Final, NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from peckorder import estimators
 from peckorder._core.errors import refusal
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Bools, Floats, Ints
 from peckorder._core.validation import Rule, did_you_mean, whole
 from peckorder.compare.candidates import Candidate, plain_name
 from peckorder.compare.measures import Measure, Measuring
@@ -59,9 +59,9 @@ class Result:
     """What one candidate achieved.
 
     `values` has, for each measure, one value per unit (row, query, person, repetition);
-    `answers` and `scores` are its predictions for each row when that was left out,
-    after and before calibration. `seconds`, `weights`, `curves`, `thresholds` and
-    `chosen` describe its models, one per split.
+    `answers` and `scores` are its predictions for each row when that was left out, after
+    and before calibration, of those that `is_predicted`. `seconds`, `weights`, `curves`,
+    `thresholds` and `chosen` describe its models, one per split.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Result:
     seconds: list[float] = field(default_factory=list)
     answers: Floats | None = None
     scores: Floats | None = None
+    is_predicted: Bools | None = None
     weights: list[Floats] = field(default_factory=list)
     curves: list[Floats] = field(default_factory=list)
     thresholds: list[Floats] = field(default_factory=list)
@@ -96,8 +97,10 @@ class Result:
         self, rows: Ints, n_rows: int, scores: Floats, answers: Floats | None = None
     ) -> None:
         """Keep the predictions for rows that were left out, of `n_rows` in all."""
-        if self.scores is None or self.answers is None:
+        if self.scores is None or self.answers is None or self.is_predicted is None:
             self.scores, self.answers = np.empty(n_rows), np.empty(n_rows)
+            self.is_predicted = np.zeros(n_rows, dtype=bool)
+        self.is_predicted[rows] = True
         self.scores[rows] = scores
         self.answers[rows] = scores if answers is None else answers
 
@@ -118,15 +121,16 @@ class Trial(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The splits of a case, and what makes values out of the predictions for all rows.
+    """The splits of a case, and what makes values out of predictions.
 
-    `groups` has the groups of rows that are not independent of each other, queries or
-    people as `group_name` says. `n_train_rows` are the rows to learn from, at least.
+    `measuring` returns that for the rows of some or all splits. `groups` has the groups
+    of rows that are not independent of each other, queries or people as `group_name`
+    says. `n_train_rows` are the rows to learn from, at least.
     """
 
     n_splits: int
     trials: Iterable[Trial]
-    measuring: Measuring | None = None
+    measuring: Callable[[Ints], Measuring] | None = None
     n_train_rows: int = 0
     groups: Ints | None = None
     group_name: str = ""
@@ -269,6 +273,14 @@ class Contest:
         return [value, behind, *(self.written(result, measure) for measure in others)]
 
 
+class Interrupted(KeyboardInterrupt):
+    """An interrupt, with the contest on those splits that every candidate was run on."""
+
+    def __init__(self, contest: Contest) -> None:
+        super().__init__(f"Interrupted after {contest.n_splits} splits; nothing was written.")
+        self.contest = contest
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names as an enumeration."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
@@ -316,40 +328,59 @@ def run_contest(
     results = {c.name: Result(c.name, c.origin) for c in candidates}
     report_progress = on_progress or (lambda done, total, label: None)
     n_done, n_steps = 0, plan.n_splits * sum(bool(c.origin) for c in candidates)
-    for trial in plan.trials:
-        for candidate in candidates:
-            if candidate.origin:  # baselines take no time
-                report_progress(n_done, n_steps, f"{trial.name}: {candidate.name}")
-                n_done += 1
-            if candidate.name not in results:
-                continue
-            if not case.leaves_out_failures:
-                trial.run(candidate, results[candidate.name])
-                continue
-            try:
-                with warnings.catch_warnings():
-                    # Of thousands of fits on parts of the data; the leaderboard tells.
-                    warnings.simplefilter("ignore")
+    n_whole, rows = 0, None
+    try:
+        for trial in plan.trials:
+            for candidate in candidates:
+                if candidate.origin:  # baselines take no time
+                    report_progress(n_done, n_steps, f"{trial.name}: {candidate.name}")
+                    n_done += 1
+                if candidate.name not in results:
+                    continue
+                if not case.leaves_out_failures:
                     trial.run(candidate, results[candidate.name])
-            except Exception as error:  # those of other packages may be of any class
-                left_out.append((candidate.name, _reason(error)))
-                del results[candidate.name]
+                    continue
+                try:
+                    with warnings.catch_warnings():
+                        # Of thousands of fits on parts of the data; the leaderboard tells.
+                        warnings.simplefilter("ignore")
+                        trial.run(candidate, results[candidate.name])
+                except Exception as error:  # those of other packages may be of any class
+                    left_out.append((candidate.name, _reason(error)))
+                    del results[candidate.name]
+            n_whole += 1
+            masks = (result.is_predicted for result in results.values())
+            rows = next((np.flatnonzero(mask) for mask in masks if mask is not None), None)
+    except KeyboardInterrupt:
+        if rows is None:
+            raise
+        part = _measured(case, plan, results, rows)
+        raise Interrupted(replace(part, n_splits=n_whole, left_out=tuple(left_out))) from None
     report_progress(n_steps, n_steps, "measuring")
-    if plan.measuring is not None:
+    contest = _measured(case, plan, results, rows)
+    return replace(contest, seed=seed, left_out=tuple(left_out))
+
+
+def _measured(case: Case, plan: Plan, results: Mapping[str, Result], rows: Ints | None) -> Contest:
+    """Return the contest as far as rows have predictions."""
+    groups = plan.groups
+    if plan.measuring is not None and rows is not None:
+        groups = None if groups is None else groups[rows]
+        measuring = plan.measuring(rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for result in results.values():
-                result.values.update(plan.measuring(result.predictions()))
+                result.values.update(measuring(result.predictions()[rows]))
     return Contest(
-        case.measures,
-        ranked(results.values(), case.measures[0]),
-        tuple(left_out),
-        plan.n_splits,
-        seed,
-        case.unit,
-        case.spread,
-        plan.groups,
-        plan.group_name,
+        measures=case.measures,
+        results=ranked(results.values(), case.measures[0]),
+        left_out=(),
+        n_splits=plan.n_splits,
+        seed=0,
+        unit=case.unit,
+        spread=case.spread,
+        groups=groups,
+        group_name=plan.group_name,
     )
 
 

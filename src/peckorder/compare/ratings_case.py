@@ -98,7 +98,7 @@ class RatingsCase(Case):
         return Plan(
             n_folds,
             (self._trial(held_out, fold, k, seed) for k in range(n_folds)),
-            of_lists(held_out.value, person, names),
+            lambda rows: of_lists(held_out.value[rows], person[rows], names),
         )
 
     def _trial(self, held_out: HeldOutRatings, fold: Ints, k: int, seed: int) -> Trial:

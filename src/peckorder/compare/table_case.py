@@ -89,7 +89,7 @@ class TableCase(Case):
         return Plan(
             n_folds,
             (self._trial(fold, k, seed) for k in range(n_folds)),
-            self.measuring(fold),
+            lambda rows: self.measuring(fold, rows),
             int(len(fold) - np.bincount(fold).max()),
             groups,
             "" if groups is None else group_name,
@@ -129,16 +129,15 @@ class TableCase(Case):
         fold[order] = np.arange(len(self.y)) % n_folds
         return fold
 
-    def measuring(self, fold: Ints) -> Measuring:
-        """Return what makes values of answers."""
+    def measuring(self, fold: Ints, rows: Ints) -> Measuring:
+        """Return what makes values of answers for some rows, those of whole folds."""
         names = [measure.name for measure in self.measures]
+        y, qid = self.y[rows], None if self.qid is None else self.qid[rows]
         if self.kind == "ordinal":
-            return of_levels(self.y.astype(np.int64))
-        if self.kind == "runs" and self.qid is not None:
-            return of_runs(self.y, self.qid, self.unlisted, names)
-        if self.qid is not None:
-            return of_lists(self.y, self.qid, names)
-        return of_pairs(self.y, fold)
+            return of_levels(y.astype(np.int64))
+        if self.kind == "runs" and qid is not None:
+            return of_runs(y, qid, self.unlisted, names)
+        return of_pairs(y, fold[rows]) if qid is None else of_lists(y, qid, names)
 
 
 def _describe(model: Predictor, n_features: int, result: Result) -> None:
