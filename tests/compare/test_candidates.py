@@ -92,6 +92,8 @@ def test_names_are_found_in_any_case_and_in_the_old_spelling():
         assert [c.name for c in chosen if c.origin] == ["MPRank (RBF kernel)"]
     both = choose_candidates(every, ["prank,oap-bpm (100 pranks)"])
     assert [c.name for c in both if c.origin] == ["PRank", "OAP-BPM (100 PRanks)"]
+    by_class = choose_candidates(every, ["AggregatePRank"])
+    assert [c.name for c in by_class if c.origin] == ["OAP-BPM (100 PRanks)"]
     assert not any("," in c.name for kind in CANDIDATES for c in CANDIDATES[kind]())
     assert len({plain_name(c.name) for c in every}) == len(every)
     with pytest.raises(DataError, match=r"got 'MPRank \(rbf\)'\. Did you mean"):

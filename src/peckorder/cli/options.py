@@ -73,14 +73,15 @@ class CompareOptions:
         TREC judgements: the files are runs then, compared with each other and with
         ways to fuse them.
     metric
-        What decides, as in ndcg@5 or ap; of grades and runs ndcg@10, of ratings
-        disagreement, of classes the mean rank loss, of magnitudes msd.
+        What decides, as in ndcg@5 or ap, or any that the leaderboard shows. By default
+        of grades and runs ndcg@10, of ratings disagreement, of classes the mean rank
+        loss, of magnitudes rmsd, the root of the mean squared difference of pairs.
     rankers
         Rankers of the leaderboard to take part, as in PRank,RankBoost; or give it
         again for each.
     folds
         Folds of the cross-validation; at least 2. Where there are fewer queries or
-        people than folds, or fewer than two rows per fold for msd, there are fewer.
+        people than folds, or fewer than two rows per fold for rmsd, there are fewer.
     rows
         Compare on so many rows, drawn at random, at most; by default 50,000. Queries
         and people are drawn whole, two of them though they have more rows. Of

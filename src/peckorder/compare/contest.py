@@ -31,6 +31,8 @@ SEED: Final = Rule(
 )
 # They have nothing to keep but the ratings themselves.
 _NOT_SAVED: Final = ("Nearest people", "Vector similarity")
+# Leaderboards have another name than its class for it.
+_OF_CLASS: Final = {"aggregateprank": "oap-bpm (100 pranks)"}
 # Rankers of other tasks exist too, whatever their names look like.
 _RANKERS: Final = {name.lower(): name for name in (*estimators.__all__, "PersonalRanker")}
 
@@ -399,7 +401,8 @@ def choose_candidates(
     names = [candidate.name for candidate in candidates if candidate.origin]
     chosen = set()
     for name in _separate_names(only, set(map(plain_name, names))):
-        same = [other for other in names if plain_name(other) == plain_name(name)]
+        alike = {plain_name(name), _OF_CLASS.get(plain_name(name))}
+        same = [other for other in names if plain_name(other) in alike]
         if not same:
             hint = did_you_mean(name, names, {})
             if name.lower() in _RANKERS:

@@ -6,7 +6,6 @@ from typing import Any, Final, Self, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from peckorder._core.typing import Estimator, Floats, Ints, Predictor
@@ -323,7 +322,6 @@ class SampledMPRank(Wrapper):
             self.model_ = clone(self.model).set_params(**chosen).fit(X, y, qid=qid)
         return self
 
-    @available_if(lambda model: len(model.model_.dual_coef_) <= LEFT_OUT_ROWS)  # type: ignore[untyped-decorator]
     def leave_one_out_predictions(self) -> Floats:
         """Return what each row is predicted without it."""
         model: Any = self.model_
@@ -369,7 +367,8 @@ class Calibrated(Answering):
         if hasattr(fitted, "left_out_scores_"):
             return np.asarray(fitted.left_out_scores_)
         # Of queries and people all rows are left out at once, not one at a time.
-        if groups is None and hasattr(fitted, "leave_one_out_predictions"):
+        is_alone = groups is None and len(y) <= LEFT_OUT_ROWS
+        if is_alone and hasattr(fitted, "leave_one_out_predictions"):
             return np.asarray(fitted.leave_one_out_predictions())
         scores = np.empty(len(y))
         for train, test in inner_folds(len(y), groups, self.seed):
