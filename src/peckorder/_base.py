@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Final
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
-from peckorder._core.errors import entry, warn
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Floats, Ints, MatrixLike, VectorLike
 from peckorder._core.validation import one_per_row, weights
 from peckorder.metrics import disagreement, ranks
@@ -55,7 +56,13 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         scores : ndarray of shape (n_samples,)
             Only their order within a query has a meaning.
         """
-        scores = self._scores(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self._scores(X)
+        is_finite = np.isfinite(scores)
+        if not is_finite.all():
+            row = int(np.argmin(is_finite))
+            rule = "have rows small enough for finite scores"
+            raise refusal("X", rule, f"{float(scores[row])!r} for row {row}")
         if offset is not None:
             return scores + checked_offset(offset, len(scores))
         if self._has_offset:

@@ -146,3 +146,56 @@ def test_without_the_private_parts_of_numba_functions_compile_all_the_same(monke
     assert jit.uncounted_references() == {}
     assert jit.compiled(add_first)(np.zeros(1)) == 1.0
     assert not jit.set_source_stamp(Options(), Path(__file__))
+
+
+def cache_files(copied, suffix):
+    return list((copied / "ordinal" / "compiled" / "__pycache__").glob(f"linear.prank-*{suffix}"))
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"no"])
+def test_a_damaged_cache_is_written_anew(copied, suffix, damage):
+    fit_in_another_process(copied)
+    for file in cache_files(copied, suffix):
+        file.write_bytes(damage(file.read_bytes()))
+    assert fit_in_another_process(copied) == (2, 0)
+    assert fit_in_another_process(copied) == (2, 1)
+
+
+NO_SPACE = """
+import errno, numpy as np
+from numba.core import caching
+from peckorder._core.compiled.jit import compiled
+
+def full(*arguments):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+caching.IndexDataCacheFile._open_for_write = full
+
+@compiled
+def first(values):
+    return values[0]
+
+print(first(np.ones(1)))
+"""
+
+
+def test_a_full_disk_does_not_stop_a_function(tmp_path):
+    (tmp_path / "full.py").write_text(NO_SPACE)
+    done = subprocess.run(
+        [sys.executable, "full.py"],
+        env={k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.returncode) == ("1.0", 0), done.stderr
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_numba_still_has_the_methods_of_the_cache():
+    advice = PRIVATE.format("survive_cache", "see that damaged files do not stop a fit")
+    assert jit.survive_cache(linear.prank), advice
+    assert not jit.survive_cache(object())

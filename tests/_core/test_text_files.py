@@ -1,8 +1,14 @@
 """What is left of a file that was not finished is known by its name."""
 
+import gzip
+import io
+import os
+
 import pytest
 
+from peckorder._core import text_files
 from peckorder._core.text_files import remove_drafts, whole_file
+from peckorder.exceptions import DataError
 
 
 def test_a_draft_is_removed_whatever_name_the_file_has(tmp_path):
@@ -29,3 +35,43 @@ def test_a_draft_is_where_a_link_leads(tmp_path):
     (there / ".model.01234567").touch()
     remove_drafts(link)
     assert list(there.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fchmod"), reason="files have no such rights here")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path, mode):
+    path = tmp_path / "model"
+    path.write_bytes(b"before")
+    path.chmod(mode)
+    with whole_file(path) as file:
+        file.write(b"after")
+    assert path.read_bytes() == b"after"
+    assert path.stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.parametrize("name", ["m" * 255, "\N{GREEK SMALL LETTER MU}" * 127, "m" * 247])
+def test_names_as_long_as_the_file_system_has_them(tmp_path, name):
+    path = tmp_path / name
+    with whole_file(path) as file:
+        file.write(b"whole")
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_a_draft_of_an_hour_ago_is_removed_when_the_file_is_written(tmp_path):
+    path = tmp_path / "model"
+    old, new = tmp_path / ".model.01234567", tmp_path / ".model.76543210"
+    for draft in (old, new):
+        draft.touch()
+    os.utime(old, (0, 0))
+    with whole_file(path) as file:
+        file.write(b"whole")
+    # Another process may be writing the new one.
+    assert {each.name for each in tmp_path.iterdir()} == {"model", new.name}
+
+
+def test_a_line_without_an_end_is_refused_before_memory_is_full(monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK", 1 << 16)
+    monkeypatch.setattr(text_files, "LONGEST_LINE", 1 << 20)
+    blanks = gzip.compress(b" " * (8 << 20))
+    with pytest.raises(DataError, match=r"path must have lines of at most 1 MB; got a longer one"):
+        next(text_files.read_text(io.BytesIO(blanks)))

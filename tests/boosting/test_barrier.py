@@ -10,7 +10,7 @@ from peckorder import RankBoost
 from peckorder._core.compiled.jit import compiled
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.boosting.compiled import rounds
-from peckorder.boosting.compiled.rounds import BARRIER_SIZE, CANCELLED, barrier_wait
+from peckorder.boosting.compiled.rounds import CANCELLED, barrier_wait
 from peckorder.boosting.compiled.search_by_r import next_turn
 
 
@@ -44,7 +44,7 @@ def in_threads(n_threads, work):
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 def test_all_see_what_was_written_before_a_barrier(n_threads):
-    state = np.zeros(BARRIER_SIZE, dtype=np.int64)
+    state = np.zeros(3, dtype=np.int64)
     counts = np.zeros(n_threads, dtype=np.int64)
     count_together(0, 1, 0, state, counts)  # compiled before threads need it
     done = in_threads(n_threads, lambda k: count_together(k, n_threads, 300, state, counts))
@@ -53,7 +53,7 @@ def test_all_see_what_was_written_before_a_barrier(n_threads):
 
 
 def test_a_thread_that_waits_for_one_that_left_gives_up():
-    state = np.zeros(BARRIER_SIZE, dtype=np.int64)
+    state = np.zeros(3, dtype=np.int64)
     state[CANCELLED] = 1
     assert count_together(0, 2, 5, state, np.zeros(2, dtype=np.int64)) == 0
 

@@ -251,7 +251,7 @@ def test_numpy_scalars_are_parameters_too():
     assert model.fit(X, Y, qid=QID).n_rounds_ == 2
 
 
-@pytest.mark.parametrize("value", ["foo", None, 3, ["ap"], ""])
+@pytest.mark.parametrize("value", ["foo", None, 3, ["ap"], "", np.array(["ap", "ndcg"])])
 def test_an_unknown_metric_is_refused(model, value):
     model.set_params(metric=value)
     before = copy.deepcopy(vars(model))

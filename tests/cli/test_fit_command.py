@@ -177,15 +177,30 @@ def test_json_says_what_columns_were_taken_for(tmp_path, capsys, data):
 def test_words_as_ordered_classes(tmp_path, capsys):
     file, out = tmp_path / "w.csv", tmp_path / "m.peckorder"
     X, y, _ = table()
-    names = np.array(["low", "mid", "high"])[y]
+    names = np.array(["hay", "mud", "oak"])[y]
     rows = [f"{a},{b},{c},{n}" for (a, b, c), n in zip(X, names, strict=True)]
     file.write_text("\n".join(["a,b,c,size", *rows]) + "\n")
     words = ("fit", file, "--ranker", "PRank", "--target", "size", "-o", out)
     sentence = check_refused(capsys, *words)
     assert sentence.startswith("fit: classes must be given, lowest first,")
-    given = ("--classes", "low", "--classes", "mid", "--classes", "high")
+    given = ("--classes", "hay", "--classes", "mud", "--classes", "oak")
     assert run(*words, *given, "--quiet") == 0
-    assert peckorder.load(out).classes_.tolist() == ["low", "mid", "high"]
+    assert peckorder.load(out).classes_.tolist() == ["hay", "mud", "oak"]
+
+
+def test_words_of_a_usual_scale_have_their_order(tmp_path, capsys):
+    file, out = tmp_path / "w.csv", tmp_path / "m.peckorder"
+    X, y, _ = table()
+    names = np.array(["low", "medium", "high"])[y]
+    rows = [f"{a},{b},{c},{n}" for (a, b, c), n in zip(X, names, strict=True)]
+    file.write_text("\n".join(["a,b,c,size", *rows]) + "\n")
+    words = ("fit", file, "--ranker", "PRank", "--target", "size", "-o", out)
+    assert run(*words) == 0
+    said = "'size' has the classes low < medium < high (--classes for another order)."
+    assert said in capsys.readouterr().out
+    assert peckorder.load(out).classes_.tolist() == ["low", "medium", "high"]
+    assert run(*words, "--classes", "high,medium,low", "--quiet") == 0
+    assert peckorder.load(out).classes_.tolist() == ["high", "medium", "low"]
 
 
 def test_letor_with_few_features_a_row_stays_sparse(tmp_path):

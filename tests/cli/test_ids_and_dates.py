@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from peckorder.tables.files.arrow_cells import typed
 from peckorder.tables.files.read import read_columns
 from support.command_line import run
 
@@ -120,60 +119,21 @@ def test_times_and_truth_are_ranked_as_they_were_learnt(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("days", "is_left_out"),
+    ("days", "why"),
     [
-        (["2024-01-05", "2023-12-31", ""], True),
-        (["5/1/2024", "31/12/23", "1/1/2024"], True),
-        (["5.1.2024", "31.12.2023", "1.1.2024 10:30"], True),
-        (["2024-01", "2023-12", "2024-02"], False),
-        (["1-2-3", "small", "2024-01-05"], False),
+        (["2024-01-05", "2023-12-31", ""], "dates, as year, month, day, weekday, days"),
+        (["5/1/2024", "31/12/23", "1/1/2024"], "dates, as year, month, day, weekday, days"),
+        (["5.1.2024", "31.12.2023", "1.1.2024 10:30"], "dates, as year, month, day, "),
+        (["2024-01", "2023-12", "2024-02"], "text, a column for each of 3 values"),
+        (["1-2-3", "small", "2024-01-05"], "text, a column for each of 3 values"),
     ],
 )
-def test_dates_are_not_learnt_from(tmp_path, capsys, days, is_left_out):
+def test_dates_are_learnt_from_by_their_parts(tmp_path, capsys, days, why):
     path = tmp_path / "t.csv"
     lines = [f"{days[k % 3]},{k % 5},{k % 4}" for k in range(40)]
     path.write_text("\n".join(["seen,size,grade", *lines]) + "\n")
     command = ("fit", path, "--ranker", "MPRank", "--json", "-o", tmp_path / "m")
     assert run(*command) == 0
-    taken = json.loads(capsys.readouterr().out)["taken"]["seen"]
-    assert (taken == ["left out", "dates, by its values"]) is is_left_out
-    assert taken[0] == ("left out" if is_left_out else "features")
-
-
-@pytest.mark.parametrize("name", ["ratings.dat", "ratings.txt", "u.data", "bare.csv"])
-def test_ratings_without_a_line_of_names(tmp_path, name):
-    sep = {"u.data": "\t", "bare.csv": ","}.get(name, "::")
-    users, items = ([str(9 * k + 1) for k in range(n)] for n in (12, 11))
-    data = write_ratings(tmp_path / name, users, items, sep, header="")
-    model = tmp_path / "m.peckorder"
-    fit = ("fit", data, "--ranker", "PersonalRanker", "--quiet", "-o", model)
-    assert run(*fit) == 0
-    columns = ("--columns", "who,what,stars", "--user", "who", "--item", "what")
-    assert run(*fit, *columns, "--rating", "stars") == 0
-    assert run("rank", model, "--user", users[-1], "--quiet", "-o", "-") == 0
-    report = ("-o", tmp_path / "r.html", "--quiet")
-    assert run("compare", data, "--folds", 2, "--rankers", "Ridge", *report) == 0
-
-
-def test_explain_reads_text_as_rank_does(tmp_path, capsys):
-    data, model = tmp_path / "t.csv", tmp_path / "m.peckorder"
-    cells = [(("1", "2", "XL")[k % 3], k % 3) for k in range(30)]
-    lines = [f"{size},{grade}" for size, grade in cells]
-    data.write_text("\n".join(["size,grade", *lines]) + "\n")
-    fit = ("fit", data, "--ranker", "MPRank", "--target", "grade", "--no-scale")
-    assert run(*fit, "--quiet", "-o", model) == 0
-    some = tmp_path / "some.csv"
-    some.write_text("size,note\n2,a\n,b\n")  # numbers with a gap, if one did not know
-    assert run("rank", model, some, "--out-format", "jsonl") == 0
-    ranked = list(map(json.loads, capsys.readouterr().out.splitlines()))
-    words = ("explain", model, some, "--row", 1, "--row", 2, "--json")
-    assert run(*words) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    for row, said in zip(rows, ranked, strict=True):
-        np.testing.assert_allclose(row["score"], said["score"], atol=1e-12)
-
-
-@pytest.mark.parametrize("is_id", [False, True])
-def test_hexadecimal_digits_are_text(is_id):
-    cells = pa.chunked_array([["1"] * 2000 + ["0x1F"]])
-    assert typed("x", cells, is_id=is_id, has_commas=False).to_pylist() == cells.to_pylist()
+    role, reason = json.loads(capsys.readouterr().out)["taken"]["seen"]
+    assert role == "features"
+    assert reason.startswith(why)

@@ -13,8 +13,8 @@ from peckorder.compare.ratings_case import make_ratings_case
 from peckorder.compare.refit import own_candidates, refit
 from peckorder.compare.table_case import make_table_case
 from peckorder.datasets import Qrels, Run, make_ratings
+from peckorder.tables.coded_columns import coded
 from peckorder.tables.columns import Columns, cut_out
-from peckorder.tables.features import coded
 from peckorder.tables.model_rows import ModelRows
 from peckorder.tables.task import recognise
 
@@ -75,8 +75,9 @@ def test_of_a_table(task, name, tmp_path):
     assert case.kind == TASKS[task]
     contest = run_contest(case, n_splits=2, only=[name])
     assert contest.best_own.name == name
-    fitted = own_candidates(case.kind)[name.lower()].fit(case.info(0), case.training_rows())
-    X = coded(list(case.levels), [test.arrays[n] for n in case.levels], list(case.levels.values()))
+    learnt = case.training_rows()
+    fitted = own_candidates(case.kind)[name.lower()].fit(case.info(0), learnt)
+    X = coded(learnt.coders, test.arrays, len(test))
     scores = fitted.scores(X)
     answers = fitted.answers(scores)
     refit(case, contest, name).save(tmp_path / "m.peckorder")

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from peckorder import AggregatePRank, MPRank, RankBoost, SVRank
 from peckorder.distributed import fit, repartition_by_qid, score
-from peckorder.distributed.cluster.partitions import _made_and_scanned
-from peckorder.distributed.cluster.sources import part_of_arrays
+from peckorder.distributed.cluster.partitions import _made_and_scanned, load
+from peckorder.distributed.cluster.sources import part_of_arrays, source_of
 
 N = 60
 X = np.random.default_rng(0).normal(size=(N, 3))
@@ -91,3 +91,15 @@ def test_dask_counts_the_bytes_of_partitions(form):
     part = part_of_arrays(form(X), Y, QID, None)
     assert X.nbytes + Y.nbytes + QID.nbytes <= sizeof(part) == sys.getsizeof(part)
     assert sizeof(part) < 2 * (X.nbytes + Y.nbytes + QID.nbytes) + 500
+
+
+def test_a_block_is_in_memory_once(client):
+    rows, labels = chunks(X, Y)
+    partitions = load(client, source_of(rows, labels, None, None, None, None))
+
+    def others(dask_worker):
+        kept = dask_worker.data.values()
+        return sum(getattr(value, "output", None) is not None for value in kept)
+
+    assert len(partitions) == 4
+    assert sum(client.run(others).values()) == 0

@@ -24,7 +24,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from peckorder import RankBoost, metrics
+from peckorder import MPRank, RankBoost, SVRank, metrics
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.model_selection import QueryKFold
@@ -235,3 +235,15 @@ def test_a_splitter_is_a_parameter_like_others():
     assert repr(cv) == "QueryKFold(n_splits=3, random_state=7, shuffle=True)"
     copy = clone(GridSearchCV(Dummy(), {}, cv=cv)).cv
     assert copy.get_params() == cv.get_params()
+
+
+@pytest.mark.parametrize("estimator", [MPRank(), MPRank(kernel="poly"), SVRank()], ids=repr)
+def test_rows_with_infinite_scores_are_refused(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3)) * 1e3
+    estimator.fit(X, X.sum(axis=1))
+    huge = np.full((2, 3), 1.5e308)
+    huge[0] = 1.0
+    for call in (estimator.predict, estimator.rank):
+        with pytest.raises(ValueError, match=r"X must have rows small enough for finite scores; "):
+            call(huge)

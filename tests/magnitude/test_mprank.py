@@ -293,6 +293,15 @@ def test_a_copy_predicts_the_same():
     assert small < 5000 * 8 * 4
 
 
+def test_a_copy_of_a_model_of_a_derived_class_of_matrices():
+    class Rows(sparse.csr_matrix):
+        pass
+
+    model = MPRank(kernel="rbf").fit(Rows(np.eye(40)), np.arange(40.0))
+    other = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(other.predict(np.eye(40)), model.predict(np.eye(40)))
+
+
 def test_learns_on_top_of_an_offset():
     X, y = make()
     offset = 2.0 * X[:, 0]

@@ -313,3 +313,16 @@ def test_differences_do_not_show_how_they_are_sorted(monkeypatch, power):
     monkeypatch.setattr(_lists, "n_cores", lambda: 7)
     monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "rows", 1)
     assert_same(values(metric, *table), wanted)
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e-155, 1e155, 1e300])
+@pytest.mark.parametrize("name", PAIRWISE)
+def test_the_scale_of_weights_does_not_count(name, scale):
+    truth, score, qid = queries(3, real=True)
+    weight = np.random.default_rng(0).integers(1, 4, len(truth)) / 4.0
+    wanted = values(EVERY[name], truth, score, qid, sample_weight=weight)
+    found = values(EVERY[name], truth, score, qid, sample_weight=weight * scale)
+    rounding = {"rtol": 1e-3} if scale == 1e-320 else {"rtol": 1e-12}
+    assert_allclose(found, wanted, atol=1e-15, **rounding)
+    whole = EVERY[name](truth, score, sample_weight=weight * scale)
+    assert_allclose(whole, EVERY[name](truth, score, sample_weight=weight), **rounding)

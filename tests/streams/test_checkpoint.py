@@ -16,7 +16,7 @@ from sklearn import config_context
 import peckorder
 from peckorder import MPRank, PRank
 from peckorder.exceptions import ModelFileError
-from peckorder.streams import fit, from_arrays
+from peckorder.streams import fit, from_arrays, from_csv
 from support import stream_child
 from support.helpers import exactly, real_data, same, shown
 from support.stream_files import written
@@ -294,6 +294,26 @@ def test_other_files_are_refused(tmp_path, kind):
     other = written(kind, tmp_path / "later", X, y * 1.0, rows=10)
     with pytest.raises(ValueError, match=r"written with another stream \(files\)"):
         fit(PRank(), other, checkpoint=tmp_path / "model.peckorder")
+
+
+def test_a_small_csv_file_that_was_changed_is_read_again(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("a,y\n1,0\n2,1\n3,2\n")
+    stream = from_csv(file, "y")
+    with file.open("a") as end:
+        end.write("4,-9\n")
+    model = fit(MPRank(), stream, checkpoint=tmp_path / "model.peckorder")
+    again = fit(MPRank(), from_csv(file, "y"), checkpoint=tmp_path / "model.peckorder")
+    plain = MPRank().fit([[1.0], [2.0], [3.0], [4.0]], [0.0, 1.0, 2.0, -9.0])
+    assert model.coef_ == pytest.approx(plain.coef_)
+    assert again.coef_ == pytest.approx(plain.coef_)
+
+
+def test_a_link_to_a_folder_that_does_not_exist_is_refused(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "none" / "model")
+    stream = from_arrays(*real_data(2), rows=10)
+    with pytest.raises(FileNotFoundError, match="checkpoint must be in a folder that exists"):
+        fit(PRank(), stream, checkpoint=tmp_path / "link")
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-7], lambda b: b"", lambda b: b"text"])

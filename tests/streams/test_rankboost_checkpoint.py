@@ -1,5 +1,6 @@
 """RankBoost on a stream that was interrupted ends with the identical model."""
 
+import json
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from peckorder.boosting.compiled import rounds
 from peckorder.exceptions import DataError
 from peckorder.streams import Stream, from_arrays
 from peckorder.streams.fitting import rankboost
-from peckorder.streams.fitting.rankboost import fit_boosted
+from peckorder.streams.fitting.rankboost import KeptRows, fit_boosted
 from support.rankboost_settings import assert_same_model
 
 N_ROUNDS = 400
@@ -116,6 +117,63 @@ def test_incomplete_rows_are_read_again(interrupted, name):
     assert_same_model(model, expected())
     assert len(read) == 7
     assert not folder.exists()
+
+
+def changed(name, change):
+    """Return what changes an array of the kept rows."""
+
+    def damage(folder):
+        with np.load(folder / "rest.npz") as rest:
+            arrays = dict(rest)
+        arrays[name] = change(arrays[name].copy())
+        np.savez(folder / "rest.npz", **arrays)
+
+    return damage
+
+
+def with_first(value):
+    def change(array):
+        array.flat[0] = value
+        return array
+
+    return change
+
+
+def in_bins(folder):
+    bins = bytearray((folder / "bins").read_bytes())
+    bins[0] = 254
+    (folder / "bins").write_bytes(bins)
+
+
+DAMAGE = {
+    "a bin beyond all": in_bins,
+    "starts far away": changed("starts", lambda a: np.append(a[:-1], a[-1]) + 10**9),
+    "negative starts": changed("starts", with_first(-5)),
+    "starts that fall": changed("starts", lambda a: np.concatenate([a[:1], a[-2:0:-1], a[-1:]])),
+    "levels far away": changed("levels", with_first(10**12)),
+    "too few levels": changed("levels", lambda a: a[:-1]),
+    "too many bins": changed("n_bins", with_first(10**6)),
+    "negative bins": changed("n_bins", with_first(-1)),
+    "fewer columns": changed("n_bins", lambda a: a[:-1]),
+    "other tops": changed("tops", lambda a: a[:, :3]),
+    "another type": changed("starts", lambda a: a.astype(np.float32)),
+    "fewer queries": changed("log_query", lambda a: a[:-1]),
+}
+
+
+@pytest.mark.parametrize("is_signed", [False, True])
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_changed_rows_are_read_again(interrupted, damage, is_signed):
+    folder = interrupted.with_name("model.rows")
+    damage(folder)
+    if is_signed:
+        # By somebody who knows how the digest is made.
+        kept = KeptRows(interrupted, json.loads((folder / "terms").read_text()))
+        (folder / "terms").write_text(json.dumps(kept._complete_terms()))
+    read = []
+    model = boosted(interrupted, progress=lambda *progress: read.append(progress))
+    assert_same_model(model, expected())
+    assert len(read) == 7
 
 
 @pytest.fixture

@@ -145,6 +145,11 @@ REFUSED = {
         lambda folder: from_parquet(folder, "grade"),
         "from_parquet: column 'a' of 'f.parquet' must be numbers; got ",
     ),
+    "weights that are all missing": (
+        {"f.parquet": pa.table({"y": [1, 2], "a": [1.0, 2.0], "w": pa.nulls(2)})},
+        lambda folder: from_parquet(folder, "y", weight="w"),
+        "from_parquet: column 'w' of 'f.parquet' must be numbers; got null",
+    ),
     "lists as queries": (
         {"f.parquet": pa.table({"y": [1, 2], "a": [1.0, 2.0], "q": [[1], [2]]})},
         lambda folder: list(from_parquet(folder, "y", "q")),

@@ -42,6 +42,7 @@ NAMES = [
     "rankboost-feature",
     "table",
     "table-text",
+    "table-kinds",
     "table-classes",
     "table-label-scale",
     "item-mean",

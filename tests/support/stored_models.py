@@ -157,6 +157,30 @@ def _table(model: Any, y: Any = RELEVANCE, *, text: bool = False, answer: Any = 
     return Case(fit, ask)
 
 
+def _of_every_kind(model: Any) -> Case:
+    """Return the case of a table with a column of every kind, of texts that are rare too."""
+    k = np.arange(120)
+    size = k % 17 / 16.0
+    columns = [
+        size,
+        [f"shop {j}" for j in k * k % 29],
+        [f"{j}%" if j % 7 else None for j in k % 50],
+        [f"2024-{1 + j % 12:02}-{1 + j % 28:02} {j % 24}:30" for j in k],
+        [("low", "medium", "high")[j % 3] for j in k],
+        ["pink" if j == 5 else ("red", "blüe")[j % 2] for j in k],
+        [f"{j:03}" for j in k],
+        k % 2 == 0,
+    ]
+    table = np.array(columns, dtype=object).T
+    new = table[::-7].copy()
+    new[3, 1], new[4, 5], new[5, 4] = "shop 99", "green", "odd"
+
+    def fit() -> Any:
+        return model.fit(table, size + (k * k % 29) / 8.0)
+
+    return Case(fit, lambda m: [m.predict(new), m.prepare(new), m.prepare(table[:9])])
+
+
 _few = partial(AggregatePRank, n_estimators=5, random_state=0, n_jobs=1)
 _poly = {"kernel": "poly", "gamma": 1.0}
 _rbf = {"kernel": "rbf", "gamma": 0.5}
@@ -215,6 +239,7 @@ CASES: dict[str, Case] = {
     ),
     "table": _table(TableRanker(MPRank(C=10.0))),
     "table-text": _table(TableRanker(PRank(classes=[1, 2, 3, 4])), Y, text=True),
+    "table-kinds": _of_every_kind(TableRanker(MPRank(C=10.0))),
     "table-boosted": _table(TableRanker(RankBoost(n_rounds=7), scale=False), Y, text=True),
     "table-classes": _table(
         TableRanker(MPRank(C=10.0)), answer=Cuts(np.array([-np.inf, 0.0, 1.5]), WORDS)

@@ -238,9 +238,9 @@ def test_what_cannot_be_written_as_a_graph():
         ),
         (
             TableRanker(MPRank()),
-            NUMBERS.assign(when=np.datetime64("2020-01-01", "us")),
+            NUMBERS.assign(when=np.timedelta64(5, "us")),
             TypeError,
-            "TableRanker: column 'when' must be numbers or text; got datetime64[us].",
+            "TableRanker: column 'when' must be numbers or text; got timedelta64[us].",
         ),
         (
             TableRanker(MPRank()),

@@ -140,8 +140,10 @@ def test_classes_that_are_numbers_are_the_same_by_value():
 def test_classes_that_are_text_want_an_order():
     columns = table(size=SIZE, taste=text(*["good", "bad", "fair"] * 20))
     assert recognise(columns, classes=["bad,fair,good"]).classes == (*("bad", "fair", "good"),)
+    assert recognise(columns, classes=["fair,good,bad"]).classes == (*("fair", "good", "bad"),)
+    colours = table(size=SIZE, taste=text(*["red", "blue", "fair"] * 20))
     with pytest.raises(DataError, match=r"classes must be given, lowest first"):
-        recognise(columns)
+        recognise(colours)
     expected = (
         "classes must be the labels in 'taste', each once, lowest first: bad, "
         "fair, good; got bad, good."
@@ -233,7 +235,7 @@ def test_columns_become_features_or_are_left_out_with_a_reason():
         "number": "the numbers of rows, by its values",
         "same": "the same value in all rows",
         "nothing": "empty",
-        "remark": "text of 60 different values, more than 20",
+        "remark": "text of 60 different values, most of which come once",
     }
     X = coding.matrix(columns)
     assert X[:3, :2].tolist() == [[0, 1], [1, 0], [0, 0]]

@@ -28,7 +28,8 @@ class PlainMatrix:
     def of(cls, matrix: SparseMatrix) -> Self:
         """Return the arrays of a matrix; nothing is copied."""
         return cls(
-            type(matrix).__name__,
+            # By its form: the class may be one that derives from SciPy's.
+            f"{matrix.format}_{'array' if isinstance(matrix, sparse.sparray) else 'matrix'}",
             (int(matrix.shape[0]), int(matrix.shape[1])),
             matrix.data,
             matrix.indices,

@@ -4,10 +4,13 @@ import gzip
 import os
 import re
 import secrets
+import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
+from time import time
 from typing import IO, TypeAlias
 
 from peckorder._core.errors import refusal
@@ -17,8 +20,13 @@ from peckorder._core.validation import Rule
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 BLOCK = 1 << 22
+LONGEST_LINE = 1 << 28
 # Random bytes in the name of a draft.
 _TOKEN = 4
+# Bytes of a name, in the file systems in use.
+_LONGEST_NAME = 255
+# Seconds since the last write to a draft, after which nobody writes to it any more.
+_OLD = 3600.0
 # Ids and comments come back as they went in, whatever their encoding.
 ENCODING = ("utf-8", "surrogateescape")
 
@@ -89,7 +97,28 @@ def _has_draft(path: PathLike) -> bool:
 def _draft_of(path: PathLike) -> Path:
     """Return a new name beside a file, for what will replace it."""
     final = Path(os.path.realpath(path))
-    return final.with_name(f".{final.name}.{secrets.token_hex(_TOKEN)}")
+    return final.with_name(f"{_stem(final)}{secrets.token_hex(_TOKEN)}")
+
+
+def _stem(final: Path) -> str:
+    """Return how the names of the drafts of a file begin."""
+    name = f".{final.name}."
+    if len(os.fsencode(name)) <= _LONGEST_NAME - 2 * _TOKEN:
+        return name
+    # A digest, where a longer name would be too long for the file system.
+    return f".{sha256(os.fsencode(final.name)).hexdigest()}."
+
+
+def _keep_rights(final: Path, raw: IO[bytes]) -> None:
+    """Give a draft the rights and the owner of the file that it will replace."""
+    if not final.exists() or not hasattr(os, "fchmod"):
+        return
+    status = final.stat()
+    with suppress(OSError):
+        os.fchown(raw.fileno(), status.st_uid, status.st_gid)
+    with suppress(OSError):
+        # After the owner, whose change may clear some.
+        os.fchmod(raw.fileno(), stat.S_IMODE(status.st_mode))
 
 
 def _create(what: str, path: PathLike, draft: Path) -> IO[bytes]:
@@ -125,9 +154,11 @@ def whole_file(path: PathLike) -> Iterator[IO[bytes]]:
             yield stream
         return
     final = Path(os.path.realpath(path))
+    _remove_old_drafts(final)
     draft = _draft_of(path)
     try:
         with _create("path", path, draft) as raw:
+            _keep_rights(final, raw)
             yield raw
             raw.flush()
             os.fsync(raw.fileno())
@@ -145,12 +176,25 @@ def remove_drafts(path: PathLike) -> None:
     Only for a process that holds the lock of the file: drafts of others would be
     removed, too.
     """
-    final = Path(os.path.realpath(path))
-    draft = re.compile(re.escape(f".{final.name}.") + f"[0-9a-f]{{{2 * _TOKEN}}}")
-    for file in final.parent.iterdir():
-        if draft.fullmatch(file.name):
-            with suppress(OSError):
-                file.unlink()
+    for draft in _drafts(Path(os.path.realpath(path))):
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _remove_old_drafts(final: Path) -> None:
+    """Remove drafts to which nobody has written for an hour: of killed processes."""
+    with suppress(OSError):  # folders may be written to and not listed
+        for draft in _drafts(final):
+            if time() - draft.stat().st_mtime > _OLD:
+                draft.unlink()
+
+
+def _drafts(final: Path) -> list[Path]:
+    stem = _stem(final)
+    token = re.compile(f"[0-9a-f]{{{2 * _TOKEN}}}")
+    with os.scandir(final.parent) as folder:
+        names = [file.name for file in folder if file.name.startswith(stem)]
+    return [final.with_name(name) for name in names if token.fullmatch(name[len(stem) :])]
 
 
 def _descriptor(path: PathLike) -> int | None:
@@ -223,12 +267,17 @@ def _inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     pieces: list[bytes] = []
+    size = 0
     for chunk in chunks:
         cut = chunk.rfind(b"\n") + 1
         if cut:
             yield b"".join([*pieces, memoryview(chunk)[:cut]])
-            pieces = []
+            pieces, size = [], 0
         pieces.append(chunk[cut:])
+        size += len(pieces[-1])
+        # A few bytes of a compressed file may be one line of any length.
+        if size > LONGEST_LINE:
+            raise refusal("path", f"have lines of at most {LONGEST_LINE >> 20} MB", "a longer one")
     rest = b"".join(pieces)
     if rest:
         yield rest + b"\n"

@@ -154,7 +154,7 @@ def share_rows(X: Array, work: Callable[[slice, Stop], T]) -> list[T]:
 
 
 # Values on either side of an array: two lines of a processor's cache, fetched together.
-_BESIDE = 16
+APART = 16
 
 
 def apart(array: Array) -> Array:
@@ -162,7 +162,7 @@ def apart(array: Array) -> Array:
 
     Threads that write next to each other wait for each other.
     """
-    room = np.empty(array.size + 2 * _BESIDE, array.dtype)
-    copied = room[_BESIDE:-_BESIDE].reshape(array.shape)
+    room = np.empty(array.size + 2 * APART, array.dtype)
+    copied = room[APART:-APART].reshape(array.shape)
     copied[...] = array
     return copied

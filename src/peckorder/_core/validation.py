@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
 from reprlib import repr as short
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,8 @@ from sklearn.utils.validation import validate_data
 from peckorder._core.errors import caller, refusal
 from peckorder._core.threads import Stop, share_rows
 from peckorder._core.typing import Array, Floats, MatrixLike, Rows, SparseMatrix
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def check_rows(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, norms: b
         return as_rows(X)
     checked = validate_data(
         estimator,
-        X,
+        unmasked("X", X),
         reset=reset,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
@@ -255,8 +257,28 @@ def _refuse_structure() -> NoReturn:
     )
 
 
+def unmasked(name: str, values: T) -> T:
+    """Return values; refuse a masked array in which some are masked.
+
+    NumPy and scikit-learn would go on with what is under the mask.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        row = int(np.nonzero(np.ma.getmaskarray(values))[0][0])
+        raise refusal(name, "be without masked values", f"one in row {row}")
+    return values
+
+
+def masked_as_nan(X: MatrixLike) -> MatrixLike:
+    """Return the values of a masked array, NaN for those that are masked."""
+    if not (isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X)):
+        return X
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    return np.asarray(X.astype(dtype).filled(np.nan))
+
+
 def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
     """Return values as an array of floats without NaN."""
+    unmasked(name, values)
     try:
         given = np.asarray(values)
     except ValueError:

@@ -21,6 +21,7 @@ from peckorder._core.validation import (
     check_parameters,
     finite,
     fraction,
+    masked_as_nan,
     not_negative,
     one_of,
     optional,
@@ -349,8 +350,7 @@ class RankBoost(ScoreEstimator, stored=True):
     def _check(self) -> None:
         """Refuse parameters that break a rule, alone or together."""
         check_parameters(self, self._rules)
-        if self.metric != "disagreement":  # which is known
-            metric_by_name(self.metric, "metric")
+        metric_by_name(self.metric, "metric")
         words = [weak for weak in _several(self.weak) if isinstance(weak, str)]
         if "threshold" in words and self.default not in (None, 0, 1):
             refuse_parameter(self, "default", "be None, 0 or 1 for thresholds")
@@ -457,7 +457,7 @@ class RankBoost(ScoreEstimator, stored=True):
     def _rows(self, X: MatrixLike, *, reset: bool) -> Matrix:
         rows: Matrix = validate_data(
             self,
-            X,
+            masked_as_nan(X),
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.errors import refusal
-from peckorder._core.threads import Team
+from peckorder._core.threads import APART, Team
 from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
 from peckorder.boosting.columns import cut_columns
 from peckorder.boosting.compiled import rounds as compiled
@@ -37,8 +37,6 @@ WeakLearner: TypeAlias = Thresholds | Features | CustomLearner
 _NONE = np.empty(0)
 # Entries looked at in one call of compiled rounds, between two chances to interrupt.
 _ENTRIES_PER_CALL = 1 << 26
-# Numbers that keep what threads share out of each other's cache lines.
-_APART = 16
 
 
 @dataclass(frozen=True)
@@ -309,15 +307,20 @@ class _CompiledRounds:
         )
         column_of = np.full(n_features, -1)
         column_of[sorted_.features] = np.arange(len(sorted_.features))
-        self._columns = compiled.Columns(binned, sorted_, column_of)
+        # None where there are none: what they need is not compiled then.
+        self._columns = (
+            binned if len(binned.features) else None,
+            sorted_ if len(sorted_.features) else None,
+        )
         self._n_entries = len(binned.features) * n_rows + len(sorted_.rows) + n_rows + n_features
         self._n_threads = n_threads = learner.n_threads(n_rows, "round_entries")
         self._workspace = compiled.Workspace(
+            column_of=column_of,
             ceilings=learner.ceilings,
             binned_order=np.empty(len(binned.features), dtype=np.int64),
             sorted_order=np.empty(len(sorted_.features), dtype=np.int64),
             histograms=allocate_histograms(n_threads),
-            group_sums=np.empty((n_threads, learner.most_groups + _APART), np.int64),
+            group_sums=np.empty((n_threads, learner.most_groups + APART), np.int64),
             ranking=np.empty(n_rows),
         )
 
@@ -346,13 +349,13 @@ class _CompiledRounds:
         """Do rounds in threads; return how many are recorded."""
         n_threads, candidates = self._n_threads, self._learner.candidates
         candidates.reserve(len(record))
-        state, turns, best_size = np.zeros((3, _APART), dtype=np.int64)
+        state, turns, best_size = np.zeros((3, APART), dtype=np.int64)
         noises, tops = np.empty((2, n_threads))
         masses, moves = np.empty((2, n_threads), dtype=np.int64)
-        best = np.empty((n_threads, _APART), dtype=np.int64)
+        best = np.empty((n_threads, APART), dtype=np.int64)
         arguments = (
             self._distribution,
-            self._columns,
+            *self._columns,
             candidates.settings,
             candidates.arrays,
             candidates.size,

@@ -20,14 +20,22 @@ from peckorder.compare.table_case import known_rows
 from peckorder.feedback import is_missing
 from peckorder.metrics import intervals
 from peckorder.tables import column_names as words
-from peckorder.tables.columns import Columns, check_column, counted, distinct, listed, numeric
+from peckorder.tables.columns import Columns, counted, distinct, listed, numeric, split_names
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import numbers_of, typed
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
 from peckorder.tables.files.source import name_of, short
-from peckorder.tables.roles import ColumnRole, Role, column_of
-from peckorder.tables.task import split_names, whole_if_it_is
+from peckorder.tables.roles import (
+    ColumnRole,
+    Role,
+    column_of,
+    find_query,
+    find_target,
+    given_columns,
+)
+from peckorder.tables.task import whole_if_it_is
+from peckorder.tables.text_cells import order_of_words
 
 _LISTS: Final = ("ndcg@10", "ap", "rr")
 _TIES: Final = ("expected", "best", "worst", "order", "docid")
@@ -39,11 +47,8 @@ _ALIASES: Final = {"rank loss": LOSS, "accuracy": RIGHT, "zero one": WRONG, "zer
 
 _SCORES: Final = ("score", "scores", "y_score", "prediction", "pred", "y_pred")
 _CLASSES: Final = ("predicted", "predicted_class")
-# What `rank` adds beside.
-_ADDED: Final = ("position", "gap", "above_cut")
-TARGETS: Final = words.TARGET | {"y_true"}
-# For --qid: all rows are one list, whatever columns are called.
-NONE: Final = "none"
+# What `rank` adds beside scores and classes.
+PLACES: Final = ("position", "gap", "above_cut")
 
 
 class Measured(NamedTuple):
@@ -64,6 +69,7 @@ class Roles(NamedTuple):
     predicted: str | None
     query: str | None
     column_roles: tuple[ColumnRole, ...]
+    notes: tuple[str, ...] = ()
 
 
 def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> None:
@@ -129,13 +135,20 @@ def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
 
 def _of_table(file: str, options: EvaluateOptions) -> Measured:
     """Measure a table that has targets, and scores or predicted classes."""
-    qid, classes = options.qid, options.classes
-    ids = () if qid in (None, NONE) else (str(qid),)
+    qid = options.qid
+    classes: Sequence[str] | None = options.classes
+    ids = () if qid is None else (qid,)
     columns = read_columns(file, format=options.format, ids=ids)
     names = ("target", "score", "predicted", "qid")
     roles = find_roles(columns, {name: getattr(options, name) for name in names})
     of_classes, of_lists = _chosen_metrics(columns, roles, options.metric)
     labels = [roles.target, *([roles.predicted] if of_classes else [])]
+    order_notes: tuple[str, ...] = ()
+    if classes is None:
+        classes = _guessed_classes(columns, [name for name in labels if name is not None])
+        if classes is not None:
+            shown = " < ".join(classes)
+            order_notes = (f"The classes are {shown} (--classes for another order).",)
     others = [roles.score, roles.query] if of_lists else []
     needed = [name for name in dict.fromkeys([*labels, *others]) if name is not None]
     # Classes that were given are compared as they stand.
@@ -148,7 +161,7 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
         raise refusal(
             columns.source, f"have rows with all of {', '.join(map(repr, needed))}", "none"
         )
-    n_rows, notes = int(rows.sum()), (*columns.notes, *row_notes)
+    n_rows, notes = int(rows.sum()), (*columns.notes, *roles.notes, *order_notes, *row_notes)
     values: list[dict[str, str | float]] = []
     if of_classes and roles.predicted is not None:
         truth, guess = levels_of(columns, (roles.target, roles.predicted), classes)
@@ -170,6 +183,14 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
         random_state=options.seed,
     )
     return Measured(n_rows, table, tuple(values), roles.column_roles, notes)
+
+
+def _guessed_classes(columns: Columns, names: Iterable[str]) -> tuple[str, ...] | None:
+    """Return the labels of columns of text in the order of a usual scale, if they have it."""
+    arrays = [columns.arrays[name] for name in names]
+    if not all(array.dtype == object for array in arrays):
+        return None
+    return order_of_words({text for array in arrays for text in distinct(array).tolist()})
 
 
 def _chosen_metrics(
@@ -239,22 +260,25 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
     >>> find_roles(table, {})[:4]
     ('stars', 'score', None, 'customer')
     """
-    named = {role: name for role, name in given.items() if name is not None}
-    if named.get("qid") == NONE and NONE not in columns.names:
-        named["qid"] = ""
-    for role, name in named.items():
-        if name:
-            check_column(columns, role, name)
+    every = given_columns(columns, given)
+    named = {role: name for role, name in every.items() if name is not None}
+    unset = every.keys() - named
     free = [name for name in columns.names if name not in named.values()]
     by_name = {words.plain(name): name for name in reversed(free)}
-    predicted = named.get("predicted") or _first(by_name, _CLASSES)
-    score = named.get("score") or _first(by_name, _SCORES)
-    if score is None and predicted is not None and "predicted" not in named:
-        # Numbers are scores, too.
-        is_text = columns.arrays[predicted].dtype.kind not in "iuf"
-        score = None if is_text else predicted
-    left = [name for name in free if name not in (score, predicted, *_ADDED)]
-    target = named.get("target") or words.first_named(left, TARGETS)
+    predicted = named.get("predicted")
+    if predicted is None and "predicted" not in unset:
+        predicted = _first(by_name, _CLASSES)
+    score = named.get("score")
+    if score is None and "score" not in unset:
+        score = _first(by_name, _SCORES)
+        if score is None and predicted is not None and "predicted" not in named:
+            # Numbers are scores, too.
+            is_text = columns.arrays[predicted].dtype.kind not in "iuf"
+            score = None if is_text else predicted
+    left = [name for name in free if name not in (score, predicted, *PLACES)]
+    target, notes = named.get("target"), tuple[str, ...]()
+    if target is None and "target" not in unset:
+        target, notes = find_target(columns, left, may_drop=False)
     if target is None and set(columns.names) >= {"qid", "docid", "score"}:
         raise refusal(
             "qrels",
@@ -270,21 +294,21 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
         )
     left = [name for name in left if name != target]
     query = named.get("qid")
-    if query is None:
-        query = words.first_named(left, words.QUERY)
+    if query is None and "qid" not in unset:
+        query = find_query(columns, left, has_lists=True).column
         query = query or words.first_named(left, words.USER)
     found = (
         ("target", target, Role.KNOWN_TARGET),
         ("score", score, Role.SCORE),
         ("predicted", None if predicted == score else predicted, Role.PREDICTED),
-        ("qid", query or None, Role.QUERY),
+        ("qid", query, Role.QUERY),
     )
     column_roles = tuple(
         ColumnRole(name, role, f"--{option}" if option in named else "its name")
         for option, name, role in found
         if name is not None
     )
-    return Roles(target, score, predicted, query or None, column_roles)
+    return Roles(target, score, predicted, query, column_roles, notes)
 
 
 def _first(names: Mapping[str, str], usual: tuple[str, ...]) -> str | None:

@@ -27,7 +27,8 @@ from peckorder.tables.columns import Columns, counted
 from peckorder.tables.files.read import read_table
 from peckorder.tables.files.source import is_standard, name_of
 from peckorder.tables.files.trec import QID, TARGET, whole_numbers
-from peckorder.tables.task import Task, ratings_of, recognise
+from peckorder.tables.roles import is_unset
+from peckorder.tables.task import SCORES, Task, ratings_of, recognise
 
 _CANDIDATES: Final = {kind: own_candidates(kind) for kind in TASKS}
 # What MPRankCV chooses from is no setting of an MPRank.
@@ -201,7 +202,9 @@ def _fit_sparse(by_hand: Mapping[str, object], documents: Documents, options: Fi
     X, y, qid = documents
     query = None if qid is None else QID
     own = {"target": TARGET, "qid": query, "task": "graded"}
-    for name in (*roles_of(options), "drop", "classes", "scale", "task"):
+    if is_unset(options.qid, (TARGET, QID)):
+        qid, query, own["qid"] = None, None, options.qid
+    for name in (*roles_of(options), "drop", "category", "keep", "classes", "scale", "task"):
         value = getattr(options, name)
         if value and value != own.get(name):
             raise refusal(
@@ -233,7 +236,14 @@ def _fit_table(by_hand: Mapping[str, object], columns: Columns, options: FitOpti
         return Fitted(model, ranker, task, len(ratings), settings, notes=notes)
     if options.scale is not None:
         candidate = replace(candidate, scaled=options.scale)
-    case = make_table_case(columns, task, most_rows=np.inf, fewest=2)
+    case = make_table_case(
+        columns,
+        task,
+        most_rows=np.inf,
+        fewest=2,
+        category=options.category or (),
+        keep=options.keep or (),
+    )
     model, ranker, chosen = fit_table(case, candidate)
     settings = Settings(_fixed(ranker, chosen, by_hand), chosen, by_hand)
     task = replace(task, column_roles=case.column_roles)
@@ -252,7 +262,7 @@ def _recognised(columns: Columns, options: FitOptions) -> Task:
     asked: dict[str, Any] = {"classes": options.classes, "drop": drop, **roles_of(options)}
     task = recognise(columns, task=kind, **asked)
     if task.kind == "ratings" and "ratings" not in kinds:
-        return recognise(columns, task="magnitude", **asked)
+        return recognise(columns, task=SCORES, **asked)
     return task
 
 

@@ -18,6 +18,7 @@ from peckorder.compare.run_evaluation import check_measures, judge, measure
 from peckorder.datasets import Qrels, from_runs
 from peckorder.estimators import TableRanker
 from peckorder.metrics import ranks
+from peckorder.tables.coders import Number
 from peckorder.tables.columns import Columns, counted, listed
 from peckorder.tables.files.read import format_to_write, write_columns
 from peckorder.tables.files.runs import as_run, qrels_columns, read_run_columns, run_names
@@ -246,5 +247,5 @@ def _is_of_columns(table: TableRanker | None) -> bool:
     """
     if table is None:
         return False
-    has_text = any(values is not None for values in table.levels_)
+    has_text = not all(isinstance(coder, Number) for coder in table.coders_)
     return has_text or (table.shift_ is not None and bool(np.any(table.shift_)))

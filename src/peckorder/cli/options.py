@@ -54,7 +54,8 @@ class CompareOptions:
     target
         The column to predict.
     qid
-        The column of queries, within which rows are compared.
+        The column of queries, within which rows are compared; "none" for no column, as
+        of user, item and rating, too.
     user
         The column of people. Without ratings or queries, no fold divides the rows of a
         person; by default a column that is named so.
@@ -64,9 +65,14 @@ class CompareOptions:
         The column of ratings.
     drop
         A column to leave out; give it again for more.
+    category
+        A column whose values have no order, though they are numbers or look ordered;
+        give it again for more.
+    keep
+        A column to learn from though it looks like an id; give it again for more.
     classes
         The labels from lowest to highest, as in poor,fair,good; needed if they are
-        text.
+        text, but for words as these, whose order is known.
     columns
         Names for the columns of a file, as in user,item,rating.
     qrels
@@ -107,6 +113,8 @@ class CompareOptions:
     item: str | None = None
     rating: str | None = None
     drop: Several = None
+    category: Several = None
+    keep: Several = None
     classes: Several = None
     columns: str | None = None
     qrels: str | None = None
@@ -139,7 +147,7 @@ class CompareOptions:
         for name in ("qrels", "task", "target", "qid", "user", "item", "rating"):
             if (value := getattr(self, name)) is not None:
                 words += [f"--{name}", value]
-        for name in ("drop", "rankers"):
+        for name in ("drop", "category", "keep", "rankers"):
             for value in getattr(self, name) or ():
                 words += [f"--{name}", value]
         if self.classes is not None:
@@ -174,7 +182,7 @@ class FitOptions:
         The column to predict. By default the usual names, or the last column.
     qid
         The column of queries, within which rows are compared. By default the usual
-        names.
+        names; "none" for no column, as of user.
     user
         The column of people. For PersonalRanker those who rate; for others, also a
         column named so where there are no queries, people who are left out whole where
@@ -187,6 +195,11 @@ class FitOptions:
         The labels from lowest to highest, if they are text.
     drop
         A column to leave out; give it again for more.
+    category
+        A column whose values have no order, though they are numbers or look ordered;
+        give it again for more.
+    keep
+        A column to learn from though it looks like an id; give it again for more.
     columns
         Names for the columns of a file, as in user,item,rating.
     scale
@@ -207,6 +220,8 @@ class FitOptions:
     rating: str | None = None
     classes: Several = None
     drop: Several = None
+    category: Several = None
+    keep: Several = None
     columns: str | None = None
     scale: bool | None = None
     format: str | None = None
@@ -222,9 +237,10 @@ class RankOptions:
     out
         The file to write; "-", the default, for standard output.
     qid
-        The column of queries; by default the usual names.
+        The column of queries; by default the usual names. "none" for no column.
     docid
-        The column that names documents, for runs; by default the usual names.
+        The column that names documents, for runs; by default the usual names, "none"
+        for no column.
     target
         The column of targets, with which lines of LETOR begin; by default the usual
         names, as in `evaluate`. With none, or --target none, all are 0.
@@ -291,10 +307,10 @@ class EvaluateOptions:
     target
         The column of targets; by default the usual names, those of `peckorder compare`.
     score
-        The column of scores; by default the usual names.
+        The column of scores; by default the usual names, "none" for no column.
     predicted
         The column of predicted classes; by default the one that `peckorder rank`
-        writes.
+        writes, "none" for no column.
     classes
         The labels from lowest to highest, as in poor,fair,good, if they are text.
     qid

@@ -20,6 +20,7 @@ from peckorder._core.errors import refusal
 from peckorder._core.typing import PathLike
 from peckorder.cli.options import OutputOptions
 from peckorder.storage.format.container import MAGIC
+from peckorder.tables.coders import RARE
 from peckorder.tables.columns import Columns, counted, is_empty
 from peckorder.tables.files.source import is_standard, short
 from peckorder.tables.files.write import check_target
@@ -128,7 +129,7 @@ class Notes:
         self._sentences: list[str] = []
         self.n_lists = 0
         self.column_roles: list[ColumnRole] = []
-        self._unseen: dict[str, tuple[int, str]] = {}
+        self._unseen: dict[str, tuple[int, str, str]] = {}
         self._gaps: dict[str, tuple[int, str]] = {}
         self._n_rows = 0
 
@@ -136,14 +137,16 @@ class Notes:
         """Add a sentence."""
         self._sentences.append(sentence)
 
-    def count_unseen(self, columns: Columns, levels: Mapping[str, set[str]]) -> None:
+    def count_unseen(
+        self, columns: Columns, levels: Mapping[str, tuple[frozenset[str], str]]
+    ) -> None:
         """Count texts that a model has not learnt from, of columns with known ones."""
-        for column, known in levels.items():
+        for column, (known, meaning) in levels.items():
             cells = columns.arrays[column].tolist()
             unseen = [c for c in cells if c is not None and str(c) not in known]
             if unseen:
-                n_before, first = self._unseen.get(column, (0, str(unseen[0])))
-                self._unseen[column] = n_before + len(unseen), first
+                n_before, first, _ = self._unseen.get(column, (0, str(unseen[0]), ""))
+                self._unseen[column] = n_before + len(unseen), first, meaning
 
     def count_gaps(self, columns: Columns, replacements: Mapping[str, str]) -> None:
         """Count the empty cells of columns, for which a model uses something else."""
@@ -157,9 +160,10 @@ class Notes:
     def sentences(self) -> list[str]:
         """All sentences."""
         unseen = [
-            f"{column}: {counted(n, 'row has', 'rows have')} a value that the model has "
-            f"not learnt from, such as {short(first)}; it counts as none."
-            for column, (n, first) in self._unseen.items()
+            f"{column}: {counted(n, 'row has', 'rows have')} a value that "
+            f"{'is new or rare' if meaning == RARE else 'the model has not learnt from'}, such "
+            f"as {short(first)}; it counts as {meaning}."
+            for column, (n, first, meaning) in self._unseen.items()
         ]
         rows = counted(self._n_rows, "row", "rows")
         gaps = [

@@ -22,6 +22,7 @@ from peckorder._core.validation import (
     Rules,
     boolean,
     check_parameters,
+    masked_as_nan,
     not_negative,
     one_of,
     whole,
@@ -97,7 +98,7 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
 
     def _table(self, X: ArrayLike, *, reset: bool) -> Floats:
         table: Floats = validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+            self, masked_as_nan(X), reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
         )
         if np.nanmax(np.abs(table), initial=0.0) > _LARGEST:
             raise refusal(
@@ -110,7 +111,7 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
     def _person(self, y: ArrayLike | None, X: Floats) -> Floats:
         if y is None:
             raise ValueError(f"{caller()} requires y to be passed, but the target y is None")
-        person: Floats = column_or_1d(y, warn=True, dtype=np.float64)
+        person: Floats = column_or_1d(masked_as_nan(y), warn=True, dtype=np.float64)
         check_consistent_length(X, person)
         if np.isinf(person).any():
             raise refusal(

@@ -12,6 +12,7 @@ from peckorder.compare.problems import (
     Problem,
     Split,
 )
+from peckorder.metrics import half_width
 
 __all__ = [
     "GRADED_RANKERS",
@@ -24,5 +25,6 @@ __all__ = [
     "OrdinalProblem",
     "Problem",
     "Split",
+    "half_width",
     "run",
 ]

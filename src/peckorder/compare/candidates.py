@@ -6,7 +6,7 @@ calibrated: `Candidate.fit` returns all of it as one `FittedCandidate`.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Final, NamedTuple, Self
@@ -54,6 +54,7 @@ from peckorder.estimators import (
 )
 from peckorder.metrics import disagreement
 from peckorder.tables.answers import Answer, LabelScale
+from peckorder.tables.coded_columns import Coders
 from peckorder.tables.features import Scaling
 from peckorder.tables.task import whole_if_it_is
 
@@ -80,12 +81,16 @@ Make = Callable[[TaskInfo], Estimator]
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Rows to learn from; rows of a group are never divided."""
+    """Rows to learn from; rows of a group are never divided.
+
+    `coders` are how columns become `X`, with the codes that were learnt from these rows.
+    """
 
     X: Floats
     y: Floats
     qid: Ints | None = None
     groups: Ints | None = None
+    coders: Coders = field(default_factory=dict)
 
     @cached_property
     def scaling(self) -> Scaling:

@@ -28,7 +28,9 @@ from peckorder.compare.tuning import Wrapper, fit_model, innermost, list_loss
 from peckorder.datasets import Documents, Qrels, Run, from_runs
 from peckorder.estimators import RankBoost
 from peckorder.feedback import Queries
+from peckorder.tables.coders import Number
 from peckorder.tables.columns import counted
+from peckorder.tables.features import Coding
 
 # Cormack, Clarke and Buettcher (SIGIR 2009) found it, and everybody keeps it.
 RRF_SHIFT = 60
@@ -232,7 +234,7 @@ def make_runs_case(
         notes=tuple(notes),
         unit="queries",
         unlisted=_unlisted(listed, qrels, queries),
-        levels=dict.fromkeys(names),
+        coding=Coding(dict.fromkeys(names, Number())),
     )
 
 

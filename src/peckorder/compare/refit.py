@@ -104,10 +104,10 @@ def fit_table(case: TableCase, candidate: Candidate, seed: int = 0) -> FittedMod
     scaling = fitted.scaling
     if getattr(fitted.model, "fill", False):
         # What a run does not list is 0 there.
-        n_runs = len(case.levels)
+        n_runs = len(case.coding.coders)
         scaling = Scaling(np.zeros(n_runs), np.ones(n_runs))
     parts = None if scaling is None else (scaling.mean, scaling.scale)
-    model = TableRanker._of(ranker, case.levels, parts, answer)
+    model = TableRanker._of(ranker, rows.coders, parts, answer)
     return FittedModel(model, ranker, chosen_settings(fitted.model))
 
 

@@ -1,10 +1,12 @@
 """Tables as cases of a contest: rows with labels, in folds."""
 
-from collections.abc import Hashable, Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Predictor
@@ -21,8 +23,11 @@ from peckorder.compare.measures import (
     of_runs,
 )
 from peckorder.compare.tuning import Loss, layers, list_loss, pair_loss, step_loss
+from peckorder.metrics import disagreement
 from peckorder.model_selection import QueryKFold
 from peckorder.tables.answers import Cuts
+from peckorder.tables.coded_columns import recoded
+from peckorder.tables.coders import ByTarget, Coder, Dates, OneHot
 from peckorder.tables.columns import Columns, counted, cut_out, drawn, is_empty, numeric
 from peckorder.tables.features import Coding
 from peckorder.tables.roles import ColumnRole
@@ -31,6 +36,11 @@ from peckorder.tables.task import Task
 FEWEST_ROWS: Final = 10
 # More are compared on a sample: rankers of many rows differ little from those of some.
 MOST_ROWS: Final = 50_000
+# Rows that are looked at for leaks, and how many of them are needed.
+_LEAK_ROWS: Final = 2000
+_FEWEST_LEAK_ROWS: Final = 20
+# A feature that has so many pairs wrong, or right the other way round, says too much.
+_TOO_GOOD: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +49,7 @@ class TableCase(Case):
 
     `y` are levels from 0 on in an ordinal task, else numbers; `qid` numbers of queries;
     `people` those of people, whose rows are kept whole where there are no queries.
-    `levels` has the columns that features come from, as in `Coding`. `is_sample`:
+    `X` are the rows of `coding`, which has not learnt yet what depends on `y`. `is_sample`:
     rows were drawn from those of the file. `unlisted` are, for runs, the grades of
     judged documents that no run lists, by query.
     """
@@ -61,7 +71,7 @@ class TableCase(Case):
     unit: str = "rows"
     spread: float = 1.0
     unlisted: Mapping[int, Floats] = field(default_factory=dict)
-    levels: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+    coding: Coding = field(default_factory=lambda: Coding({}))
     is_sample: bool = False
 
     @property
@@ -78,7 +88,8 @@ class TableCase(Case):
         """Return rows to learn from; by default all."""
         qid = None if self.qid is None else self.qid[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return TrainingRows(self.X[rows], self.y[rows], qid, groups)
+        coding, X = self.coding.with_codes(self.X[rows], self.y[rows], qid, groups)
+        return TrainingRows(X, self.y[rows], qid, groups, coding.coders)
 
     def plan(self, n_splits: int, seed: int) -> Plan:
         """Return the folds."""
@@ -99,7 +110,7 @@ class TableCase(Case):
         """Return one fold: the other rows to learn from, and its rows, left out."""
         test, info = np.flatnonzero(fold == k), self.info(seed)
         train = self.training_rows(np.flatnonzero(fold != k))
-        X_test = self.X[test]
+        X_test = recoded(train.coders, self.X[test])
 
         def run(candidate: Candidate, result: Result) -> None:
             """Fit one candidate, and keep its answers and what describes its model."""
@@ -186,18 +197,21 @@ def make_table_case(
     most_rows: float = MOST_ROWS,
     fewest: int = FEWEST_ROWS,
     seed: int = 0,
+    category: Iterable[str] = (),
+    keep: Iterable[str] = (),
 ) -> TableCase:
     """Make a table ready, all but one of ratings.
 
     Rows without a label or a query are left out, and fewer than `fewest` refused;
     beyond `most_rows` rows, some are drawn, whole queries or people at a time, of which
-    two come in any case.
+    two come in any case. `category` and `keep` are columns as in `Coding`.
     """
     selected = select_rows(columns, task, most_rows, seed, fewest)
     whole, columns = columns, selected.columns
-    coding = Coding.of(columns, task.features, whole)
-    y = _numeric_labels(columns.arrays[task.target], task.classes)
+    coding = Coding.of(columns, task.features, whole, category=category, keep=keep)
+    y = numeric_labels(columns.arrays[task.target], task.classes)
     qid = numbered(columns, task.query)
+    X = coding.matrix(columns)
     measures: tuple[Measure, ...]
     loss: Loss = pair_loss
     unit, spread = "queries", 1.0
@@ -214,7 +228,7 @@ def make_table_case(
     return TableCase(
         kind=task.kind,
         source=columns.source,
-        X=coding.matrix(columns),
+        X=X,
         y=y,
         features=coding.features,
         measures=measures,
@@ -225,10 +239,10 @@ def make_table_case(
         classes=task.classes,
         target=task.target,
         column_roles=coding.with_roles(task.column_roles),
-        notes=selected.notes,
+        notes=(*selected.notes, *coding.notes, *leak_notes(coding, X, y, task.target, qid)),
         unit=unit,
         spread=spread,
-        levels=coding.levels,
+        coding=coding,
         is_sample=selected.is_sample,
     )
 
@@ -247,7 +261,7 @@ def select_rows(
     """Leave out rows without a label or query; draw `most_rows` of more rows."""
     needed = [name for name in (task.target, task.query) if name is not None]
     is_known, gap_notes = known_rows(columns, needed)
-    rows, notes = np.flatnonzero(is_known), [*columns.notes, *gap_notes]
+    rows, notes = np.flatnonzero(is_known), [*columns.notes, *task.notes, *gap_notes]
     if len(rows) < fewest:
         raise refusal(
             columns.source, f"have at least {fewest} rows with a {task.target!r}", len(rows)
@@ -286,7 +300,7 @@ def numbered(columns: Columns, name: str | None) -> Ints | None:
     return np.unique(array if numeric(array) else array.astype(str), return_inverse=True)[1]
 
 
-def _numeric_labels(array: Array, classes: tuple[Hashable, ...] | None) -> Floats:
+def numeric_labels(array: Array, classes: tuple[Hashable, ...] | None) -> Floats:
     """Return labels as numbers: levels where there are classes."""
     if classes is None:
         values = array.astype(np.float64)
@@ -295,3 +309,50 @@ def _numeric_labels(array: Array, classes: tuple[Hashable, ...] | None) -> Float
         return np.asarray(values)
     level = {label: float(k) for k, label in enumerate(classes)}
     return np.array([level[label] for label in array.tolist()])
+
+
+def leak_notes(
+    coding: Coding, X: Floats, y: Floats, target: str, qid: Array | None
+) -> tuple[str, ...]:
+    """Name the columns that by themselves put rows in the order of the target.
+
+    Of text it is the order of mean targets, if it has five rows per value.
+    """
+    n_rows = len(y)
+    if n_rows < _FEWEST_LEAK_ROWS or len(coding.coders) < 2:
+        return ()
+    rows = drawn(n_rows, qid, _LEAK_ROWS, seed=0)
+    X, y, qid = X[rows], y[rows], None if qid is None else qid[rows]
+    notes, first = [], 0
+    for name, coder in coding.coders.items():
+        width = len(coder.names(name))
+        x = _one_column(coder, X[:, first : first + width], y)
+        first += width
+        is_known = ~np.isnan(x)
+        if is_known.sum() < _FEWEST_LEAK_ROWS or not np.ptp(y[is_known]):
+            continue
+        of_known = None if qid is None else qid[is_known]
+        with warnings.catch_warnings():
+            # Of queries whose labels are the same there is nothing to see.
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            wrong = float(disagreement(y[is_known], x[is_known], qid=of_known))
+        if min(wrong, 1.0 - wrong) <= _TOO_GOOD:
+            notes.append(
+                f"{name}: alone it puts {max(wrong, 1.0 - wrong):.1%} of pairs in the order "
+                f"of {target!r}. If it is not known before that is, --drop {name!r}."
+            )
+    return tuple(notes)
+
+
+def _one_column(coder: Coder, X: Floats, y: Floats) -> Floats:
+    """Return numbers by which a column could order rows; NaN if there are none."""
+    if isinstance(coder, Dates):
+        return np.full(len(y), np.nan)
+    if not isinstance(coder, OneHot | ByTarget):
+        return X[:, 0]
+    level = X[:, 0] if isinstance(coder, ByTarget) else X @ np.arange(X.shape[1])
+    number = np.where(np.isnan(level), len(coder.levels) + 1, level).astype(np.int64)
+    count = np.bincount(number)
+    if 5 * np.count_nonzero(count) > len(y):
+        return np.full(len(y), np.nan)
+    return np.asarray((np.bincount(number, y) / np.maximum(count, 1))[number])

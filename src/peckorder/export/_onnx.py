@@ -24,6 +24,7 @@ from peckorder.estimators import (
 from peckorder.export._graph import Graph, onnx_package, write_rankboost
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.tables.answers import Answer, Cuts, LabelScale
+from peckorder.tables.coders import Dates, LeftOut, Number
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -107,8 +108,11 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
         error = ValueError if type(model) in _ORDINAL | _SCORES else TypeError
         raise refusal("model", f"be {_EXPORTABLE}", what, error=error)
     onnx_package()
-    graph = Graph(model.n_features_in_, given)
+    graph = Graph((model if table is None else table).n_features_in_, given)
     if table is not None:
+        is_used = np.array([isinstance(coder, Number) for coder in table.coders_])
+        if not is_used.all():
+            graph.X = graph("Gather", graph.X, graph.constant(np.flatnonzero(is_used)), axis=1)
         write_scaling(graph, table.shift_, table.scale_)
     if type(model) in _ORDINAL:
         _ORDINAL[type(model)](graph, model, _writable(model.classes_))
@@ -131,13 +135,14 @@ def is_exportable(model: Any) -> bool:
 
 def _check_numbers(table: TableRanker) -> None:
     check_is_fitted(table)
-    pairs = zip(table._names(), table.levels_, strict=True)
-    text = [name for name, values in pairs if values is not None]
-    if text:
+    coders = table._named_coders()
+    others = [name for name, c in coders.items() if not isinstance(c, Number | LeftOut)]
+    if others:
+        what = "dates" if isinstance(coders[others[0]], Dates) else "text"
         raise refusal(
             "columns of a TableRanker",
             "be numbers, as X is",
-            f"text in {text[0]!r}",
+            f"{what} in {others[0]!r}",
             hint="Export model.ranker_, and give it model.prepare(X).",
             error=ValueError,
         )

@@ -12,6 +12,7 @@ from sklearn.utils import column_or_1d
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Labels
+from peckorder._core.validation import unmasked
 
 _A = TypeVar("_A", bound=Array)
 # Up to this size, float64 represents every integer exactly.
@@ -82,6 +83,7 @@ def read_labels(y: Any, name: str = "y") -> LabelColumn:
             "None (it requires y to be passed, but the target y is None)",
             error=ValueError,
         )
+    unmasked(name, y)
     declared = _declared_order(y)
     if declared is not None:
         return declared

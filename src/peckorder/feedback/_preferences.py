@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry, refusal, unnamed
 from peckorder._core.typing import Floats, Ints, Labels
-from peckorder._core.validation import not_negative, one_of
+from peckorder._core.validation import not_negative, one_of, unmasked
 from peckorder.feedback._labels_and_queries import Queries, read_grades, read_only
 
 _KINDS = one_of("unit", "gap", "exponential")
@@ -458,7 +458,7 @@ def _checked(parts: tuple[Part, ...], what: str) -> tuple[Part, ...]:
 
 def _row_numbers(name: str, values: ArrayLike) -> Ints:
     """Return a read-only copy of row numbers."""
-    numbers = np.asarray(values)
+    numbers = np.asarray(unmasked(name, values))
     if numbers.ndim != 1:
         raise refusal(name, "be one-dimensional", f"an array of shape {numbers.shape}")
     if numbers.size and numbers.dtype.kind not in "iu":
@@ -473,7 +473,7 @@ def _weights(values: ArrayLike | None, n_pairs: int) -> Floats:
     """Return a read-only copy of the weights of pairs."""
     if values is None:
         return read_only(np.ones(n_pairs))
-    numbers = np.asarray(values)
+    numbers = np.asarray(unmasked("weight", values))
     if numbers.shape != (n_pairs,):
         raise refusal(
             "weight",

@@ -14,7 +14,7 @@ from peckorder._base import ScoreEstimator, all_or_nothing, checked_offset, chec
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike
-from peckorder._core.validation import Rules, check_csr, check_finite, check_parameters
+from peckorder._core.validation import Rules, check_csr, check_finite, check_parameters, unmasked
 from peckorder.feedback import Queries, read_grades
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.rows import QueryWeights, times
@@ -56,8 +56,8 @@ class MagnitudeModel(ScoreEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows; kernels among them if the kernel is "precomputed". `MPRank` and
-            `MPRankCV` keep them, so that rows can be left out later: a copy or, above 1
+            The rows; kernels among them if the kernel is "precomputed". Where rows can
+            be left out later (`MPRank`, `MPRankCV`) they are kept: a copy or, above 1
             MiB, the array itself, which must not be changed then.
         y : array-like of shape (n_samples,)
             How good each row is: any real numbers, compared within queries.
@@ -110,14 +110,14 @@ class MagnitudeModel(ScoreEstimator):
         by_ourselves = reset and not sparse.issparse(X)
         rows: Matrix = validate_data(
             self,
-            X,
+            unmasked("X", X),
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             order="C",
             ensure_all_finite=not by_ourselves,
         )
-        # A kernel matrix will be checked for symmetry, and on the way.
+        # The check of a kernel matrix for symmetry also finds what is not finite.
         if by_ourselves and not (checks_later and rows.shape[0] == rows.shape[1]):
             check_finite(rows)
         return check_csr(rows) if sparse.issparse(rows) else rows

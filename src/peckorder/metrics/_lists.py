@@ -111,10 +111,16 @@ def check_lengths(n_rows: int, **lengths: int) -> None:
 
 
 def row_weights(lists: RankedLists, sample_weight: ArrayLike | None) -> Floats:
-    """Return one weight per row, in the order of the lists."""
+    """Return one weight per row, in the order of the lists.
+
+    They are relative to a power of two near the largest, so that sums of products of
+    two are neither infinite nor zero; this changes no bit of them.
+    """
     if sample_weight is None:
         return np.ones(len(lists))
-    return weights(sample_weight, len(lists))[lists.order]
+    weight = weights(sample_weight, len(lists))
+    _, power = np.frexp(weight.max())
+    return np.ldexp(weight, -int(power))[lists.order]
 
 
 def n_threads(n_rows: int) -> int:

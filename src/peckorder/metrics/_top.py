@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Bools, Floats, Ints, VectorLike
-from peckorder._core.validation import finite, one_of, optional, whole
+from peckorder._core.validation import finite, one_of, optional, unmasked, whole
 from peckorder.metrics import _compiled as compiled
 from peckorder.metrics._lists import (
     MetricValue,
@@ -529,6 +529,7 @@ def good_rows(
 
 
 def _checked_mask(good: ArrayLike, n_rows: int) -> Bools:
+    unmasked("good", good)
     try:
         mask = np.asarray(good)
     except ValueError:

@@ -9,9 +9,9 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-QUERY: Final = _words(
-    "qid query query_id queryid q topic topic_id search search_id srch_id session session_id"
-)
+# Of names with two strengths the first beat the others.
+_SURE_QUERY: Final = _words("qid query query_id queryid topic_id search_id srch_id session_id")
+QUERY: Final = _SURE_QUERY | _words("q topic search session")
 USER: Final = _words(
     "user user_id userid uid user_name username viewer viewer_id customer customer_id "
     "reviewer reviewer_id person person_id"
@@ -22,9 +22,11 @@ ITEM: Final = _words(
     "artist artist_id"
 )
 RATING: Final = _words("rating ratings stars user_rating book_rating movie_rating vote score")
-TARGET: Final = _words(
-    "target label y relevance rel grade rating quality class out1 out outcome response stars score"
+_SURE_TARGET: Final = _words(
+    "target label relevance rel grade quality class out1 outcome response y_true"
 )
+TARGET: Final = _SURE_TARGET | _words("y rating out stars score")
+SURE: Final = _SURE_QUERY | _SURE_TARGET
 _NAMES: Final = _words(
     "id docid doc_id doc document document_id row row_id index key uuid guid url name "
     "title unnamed_0"
@@ -58,6 +60,11 @@ def carried(name: str) -> str:
         if first_named([name], known):
             return f"{kind}, by its name"
     return ""
+
+
+def is_time(name: str) -> bool:
+    """Return whether a column has the name of a date or time."""
+    return first_named([name], _TIMES) is not None
 
 
 def are_unnamed(names: Iterable[str]) -> bool:

@@ -1,8 +1,8 @@
 """A table as a file gives it: named columns of numbers or text."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,12 +19,14 @@ class Columns:
 
     Numbers are float64 or integers, NaN where a cell is empty; everything else is an
     array of objects: text, None where a cell is empty. `source` is what messages call
-    the file; `notes` are sentences about what may surprise in how it was read.
+    the file; `notes` are sentences about what may surprise in how it was read. `orders`
+    has the texts of columns that are ordered by themselves, lowest first.
     """
 
     arrays: Mapping[str, Array]
     source: str
     notes: tuple[str, ...] = ()
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -38,7 +40,7 @@ class Columns:
 def cut_out(columns: Columns, rows: Ints | Bools | slice) -> Columns:
     """Return some rows."""
     arrays = {name: column[rows] for name, column in columns.arrays.items()}
-    return Columns(arrays, columns.source)
+    return Columns(arrays, columns.source, orders=columns.orders)
 
 
 def joined(pieces: Sequence[Columns]) -> Columns:
@@ -56,6 +58,43 @@ def frame_names(X: object) -> tuple[str, ...] | None:
     names = tuple(getattr(X, "columns", ()))
     is_text = all(isinstance(name, str) for name in names)
     return names if names and is_text else None
+
+
+def categoricals(X: Any, names: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Return the orders of ordered columns of a frame, and its unordered categoricals.
+
+    Categoricals of pandas may be ordered, enumerations of polars are.
+    """
+    orders: dict[str, tuple[str, ...]] = {}
+    unordered: list[str] = []
+    for name in names if frame_names(X) is not None else ():
+        dtype = X[name].dtype
+        kind = type(dtype).__name__
+        if kind == "CategoricalDtype" and dtype.ordered:
+            orders[name] = tuple(map(str, dtype.categories.tolist()))
+        elif kind == "Enum":
+            orders[name] = tuple(dtype.categories.to_list())
+        elif kind in ("CategoricalDtype", "Categorical"):
+            unordered.append(name)
+    return orders, unordered
+
+
+def split_names(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
+    """Yield names, also those between commas, unless a name has a comma itself."""
+    for text in texts:
+        if text in known:
+            yield text
+        else:
+            yield from (part.strip() for part in text.split(","))
+
+
+def numbers_rows(array: Array) -> bool:
+    """Return whether a column counts the rows up or down; some may have been left out."""
+    if not numeric(array) or len(array) < 3:
+        return False
+    steps = np.diff(array.astype(np.float64))
+    steps = steps if steps[0] > 0 else -steps
+    return bool((steps > 0).all() and (steps == 1).mean() > 0.9)
 
 
 def check_column(columns: Columns, what: str, given: str) -> None:

@@ -1,11 +1,13 @@
-"""From columns of a table to a matrix of numbers, and how to scale it."""
+"""From columns of a table to a matrix of numbers: which coder each column gets, and scaling."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from numbers import Real
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property
 from reprlib import repr as short
-from typing import Final, NamedTuple, Self, TypeAlias
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -13,11 +15,24 @@ from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats
 from peckorder.feedback import is_missing
 from peckorder.tables import column_names as words
-from peckorder.tables.columns import Columns, distinct, numeric
+from peckorder.tables.coded_columns import Coders, coded, coded_names, with_codes
+from peckorder.tables.coders import (
+    PARTS,
+    Amount,
+    ByTarget,
+    Coder,
+    Dates,
+    LeftOut,
+    Number,
+    OneHot,
+    Ordered,
+    as_numbers,
+    as_texts,
+    is_number,
+)
+from peckorder.tables.columns import Columns, check_column, numbers_rows, split_names
 from peckorder.tables.roles import ColumnRole, Role
-
-# Of a column of text its values in order; None of one of numbers.
-Levels: TypeAlias = Sequence[Sequence[str] | None]
+from peckorder.tables.text_cells import AmountForm, DateForm, order_of_words
 
 # Deviations relative to the mean of numbers that differ by their last bits.
 _ROUNDING: Final = 4.0 * np.finfo(np.float64).eps
@@ -56,129 +71,80 @@ class Scaling(NamedTuple):
         return scaled
 
 
-def learn_levels(name: str, column: Array) -> tuple[str, ...] | None:
-    """Return the values of a column of text, ascending; None of one of numbers."""
-    if column.dtype.kind in "biuf":
-        return None
-    if column.dtype != object:
-        raise refusal(f"column {name!r}", "be numbers or text", column.dtype, error=TypeError)
-    known = [cell for cell in column.tolist() if not is_missing(cell)]
-    if all(isinstance(cell, Real) for cell in known):
-        return None
-    for cell in known:
-        if not isinstance(cell, str | Real):
-            # Scikit-learn's words for what no estimator can take.
-            raise refusal(
-                "argument",
-                f"be a string or a number in column {name!r}",
-                short(cell),
-                error=TypeError,
-            )
-    return tuple(sorted({str(cell) for cell in known}))
-
-
-def as_numbers(name: str, column: Array) -> Floats:
-    """Return a column of numbers, NaN where a cell is empty; refuse other text."""
-    if column.dtype.kind in "biuf":
-        return column.astype(np.float64)
-    numbers = np.empty(len(column))
-    for row, cell in enumerate(column.tolist()):
-        try:
-            numbers[row] = np.nan if is_missing(cell) else float(cell)
-        except (TypeError, ValueError):
-            raise refusal(f"column {name!r}", "be numbers", f"{short(cell)} in row {row}") from None
-    return numbers
-
-
-def one_hot(column: Array, levels: Sequence[str]) -> Floats:
-    """Return, for each of some texts, 1 where a column has it, else 0."""
-    position = {level: k for k, level in enumerate(levels)}
-    positions = [-1 if is_missing(v) else position.get(str(v), -1) for v in column.tolist()]
-    code = np.array(positions, dtype=np.int64)
-    return np.asarray(code[:, None] == np.arange(len(levels)), dtype=np.float64)
-
-
-def coded(names: Sequence[str], columns: Sequence[Array], levels: Levels) -> Floats:
-    """Return numbers as they are, and for each value of text a column of 1 and 0."""
-    X = np.empty((len(columns[0]) if columns else 0, n_coded(levels)))
-    position = 0
-    for name, column, values in zip(names, columns, levels, strict=True):
-        if values is None:
-            X[:, position] = as_numbers(name, column)
-            position += 1
-        else:
-            X[:, position : position + len(values)] = one_hot(column, values)
-            position += len(values)
-    return X
-
-
-def n_coded(levels: Levels) -> int:
-    """Return how many columns there are when text is coded."""
-    return sum(1 if values is None else len(values) for values in levels)
-
-
-def coded_names(names: Sequence[str], levels: Levels) -> list[str]:
-    """Return names of coded columns: ``alcohol``, ``colour=red``."""
-    found: list[str] = []
-    for name, values in zip(names, levels, strict=True):
-        found.extend([name] if values is None else [f"{name}={v}" for v in values])
-    return found
-
-
+# More different texts are coded by the target, in one column.
 MOST_LEVELS: Final = 20
-# 2024-1-31, 2024/01/31, 31.1.2024, 1/31/24; a time may follow.
-_DATE: Final = re.compile(
-    r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3(\d\d){1,2})([T ]\d\d?:.*)?"
-)
+# Of fewer rows, and of a smaller share of rows, levels are put together.
+_FEW_ROWS: Final = 10
+_FEW_SHARE: Final = 50
 # The name of a scaled feature in model files that are older than `TableRanker`.
 SCALED: Final = re.compile(r"\((.*) - (\S+)\) / (\S+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coding:
-    """Which columns are features, and how text becomes numbers.
+    """Which columns are features, and how they become numbers.
 
-    `features` are names: of a column, or of a column and a value, ``colour=red``, for
-    1.0 where the column has it. `column_roles` has the role of every column; `levels`
-    has the columns that are features, with their values if they are text, else None.
+    `coders` has the columns that are features, in their order; `column_roles` the role
+    of every column; `notes` are sentences about what was guessed.
     """
 
-    features: tuple[str, ...]
+    coders: Coders
     column_roles: tuple[ColumnRole, ...] = ()
-    levels: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, columns: Columns, names: Iterable[str], whole: Columns | None = None) -> Self:
+    def of(
+        cls,
+        columns: Columns,
+        names: Iterable[str],
+        whole: Columns | None = None,
+        *,
+        category: Iterable[str] = (),
+        keep: Iterable[str] = (),
+        by_values: bool = True,
+    ) -> Self:
         """Choose features; leave out columns without information, or that cannot be coded.
 
         `whole` is the table of which `columns` are some rows; in it a column may count
-        the rows.
+        the rows. `category` are columns of unordered text, also if they are numbers;
+        `keep` are columns that no rule leaves out. Not `by_values`: columns of numbers
+        are left out by their names alone.
         """
-        features: list[str] = []
+        names = tuple(names)
+        categories = _features("category", category, columns, names)
+        kept = _features("keep", keep, columns, names)
+        coders: dict[str, Coder] = {}
         column_roles: list[ColumnRole] = []
-        levels: dict[str, tuple[str, ...] | None] = {}
+        notes: list[str] = []
         for name in names:
-            array = columns.arrays[name]
-            why = _useless(name, array)
-            if not why and _numbers_rows((whole or columns).arrays[name]):
-                why = "the numbers of rows, by its values"
-            if why:
-                column_roles.append(ColumnRole(name, Role.IGNORED, why))
-            elif numeric(array):
-                _check_finite(name, array)
-                features.append(name)
-                levels[name] = None
-                column_roles.append(ColumnRole(name, Role.FEATURE, "numbers"))
+            column = _Column(
+                name,
+                columns.arrays[name],
+                whole=(whole or columns).arrays[name],
+                order=columns.orders.get(name),
+                is_kept=name in kept,
+                is_category=name in categories,
+                by_values=by_values,
+            )
+            coder, why, note = next(filter(None, (rule(column) for rule in _RULES)))
+            notes += [note] * bool(note)
+            role = Role.FEATURE if type(coder) is Number else Role.TEXT_FEATURES
+            if isinstance(coder, LeftOut):
+                role = Role.IGNORED
             else:
-                values = tuple(distinct(array).tolist())
-                features += coded_names([name], [values])
-                levels[name] = values
-                why = f"text, a column for each of {len(values)} values"
-                column_roles.append(ColumnRole(name, Role.TEXT_FEATURES, why))
-        if not features:
+                coders[name] = coder
+            if type(coder) is Number and by_values:
+                _check_finite(name, columns.arrays[name])
+            column_roles.append(ColumnRole(name, role, why))
+        if not coders:
             got = "; ".join(f"{role.column} ({role.why})" for role in column_roles)
             raise refusal(columns.source, "have a column to learn from", got)
-        return cls(tuple(features), tuple(column_roles), levels)
+        return cls(coders, tuple(column_roles), tuple(notes))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of columns of numbers: ``alcohol``, ``colour=red``."""
+        return tuple(coded_names(self.coders))
 
     def with_roles(self, roles: Iterable[ColumnRole]) -> tuple[ColumnRole, ...]:
         """Return the roles of a table's columns; those of features as coded here."""
@@ -186,10 +152,254 @@ class Coding:
         return tuple(coded_roles.get(role.column, role) for role in roles)
 
     def matrix(self, columns: Columns) -> Floats:
-        """Return the features of all rows; NaN where a cell is empty."""
-        names = list(self.levels)
-        arrays = [columns.arrays[name] for name in names]
-        return coded(names, arrays, list(self.levels.values()))
+        """Return the features of all rows; NaN where a cell is empty.
+
+        Columns that are coded by the target, of which no codes are learnt yet, have the
+        numbers of levels.
+        """
+        return coded(self.coders, columns.arrays, len(columns))
+
+    def with_codes(
+        self, X: Floats, y: Floats, qid: Array | None = None, groups: Array | None = None
+    ) -> tuple[Self, Floats]:
+        """Learn codes from rows, which are returned with codes from other rows."""
+        coders, X = with_codes(self.coders, X, y, qid, groups)
+        return replace(self, coders=coders), X
+
+
+def _features(
+    what: str, given: Iterable[str], columns: Columns, names: Collection[str]
+) -> frozenset[str]:
+    """Return columns that are given; refuse those that are no features."""
+    found = frozenset(split_names(given, columns.names))
+    for name in sorted(found):
+        check_column(columns, what, name)
+        if name not in names:
+            raise refusal(what, "name columns to learn from", f"{name!r}, which has another role")
+    return found
+
+
+class _Choice(NamedTuple):
+    """The coder of a column, the reason for it, and what users should know of it."""
+
+    coder: Coder
+    why: str
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column for which a coder is to be chosen; `whole` has the rows that were left out."""
+
+    name: str
+    array: Array
+    whole: Array
+    order: tuple[str, ...] | None
+    is_kept: bool
+    is_category: bool
+    by_values: bool
+
+    @cached_property
+    def known(self) -> list[Any]:
+        """The cells of a column of objects that are not empty."""
+        cells = self.array.tolist() if self.array.dtype == object else ()
+        return [cell for cell in cells if not is_missing(cell)]
+
+    @cached_property
+    def are_numbers(self) -> bool:
+        """Whether all cells are numbers."""
+        return self.array.dtype.kind in "biuf" or (
+            self.array.dtype == object and all(map(is_number, self.known))
+        )
+
+    @cached_property
+    def are_dates(self) -> bool:
+        """Whether all cells are dates, not text."""
+        return self.array.dtype.kind == "M" or (
+            len(self.known) > 0 and all(isinstance(cell, date) for cell in self.known)
+        )
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each text comes; numbers as text."""
+        if not self.are_numbers:
+            _check_text(self.name, self.array, self.known)
+        array = as_numbers(self.name, self.array) if self.are_numbers else self.array
+        return Counter(text for text in as_texts(array) if text is not None)
+
+    @cached_property
+    def n_values(self) -> int:
+        """How many values differ."""
+        array = self.array
+        if array.dtype == object:
+            return len(set(self.known) if self.are_numbers or self.are_dates else self.counts)
+        return len(np.unique(array[array == array]))  # noqa: PLR0124
+
+    @property
+    def is_many(self) -> bool:
+        """Whether more values differ than are a column each."""
+        return self.n_values > MOST_LEVELS and not self.is_kept
+
+    @property
+    def is_id(self) -> bool:
+        """Whether there are many values, none of them a fraction, and the name is that of ids."""
+        usual = words.USER | words.ITEM | words.CODE | words.QUERY
+        if words.first_named([self.name], usual) is None or not self.is_many:
+            return False
+        numbers = as_numbers(self.name, self.array) if self.are_numbers else np.empty(0)
+        numbers = numbers[np.isfinite(numbers)]
+        return bool((numbers == np.floor(numbers)).all())
+
+    @property
+    def left_out(self) -> str:
+        """Why the name is that of no feature; empty if it may be."""
+        return "" if self.is_kept or self.is_category else words.carried(self.name)
+
+
+def _check_text(name: str, array: Array, known: Iterable[object]) -> None:
+    if array.dtype != object:
+        raise refusal(f"column {name!r}", "be numbers or text", array.dtype, error=TypeError)
+    for cell in known:
+        if not isinstance(cell, str) and not is_number(cell):
+            # Scikit-learn's words for what no estimator can take.
+            raise refusal(
+                "argument",
+                f"be a string or a number in column {name!r}",
+                short(cell),
+                error=TypeError,
+            )
+
+
+def _left_out(why: str) -> _Choice:
+    return _Choice(LeftOut(why), why)
+
+
+def _if_it_says_nothing(column: _Column) -> _Choice | None:
+    if column.is_kept or not column.by_values:
+        return None
+    if column.n_values < 2:
+        return _left_out("the same value in all rows" if column.n_values else "empty")
+    if numbers_rows(column.whole) and not column.left_out:
+        return _left_out("the numbers of rows, by its values")
+    return None
+
+
+def _if_category(column: _Column) -> _Choice | None:
+    if not column.is_category:
+        return None
+    of_numbers = column.are_numbers
+    return _as_levels(column.counts, len(column.array), of_numbers=of_numbers, is_kept=True)
+
+
+def _if_ordered(column: _Column) -> _Choice | None:
+    if column.order is None:
+        return None
+    coder = Ordered(column.order, of_numbers=column.are_numbers)
+    return _Choice(coder, f"ordered, {_shown(column.order)}, as in the table")
+
+
+def _if_numbers(column: _Column) -> _Choice | None:
+    if not column.are_numbers:
+        return None
+    if column.left_out:
+        return _left_out(column.left_out)
+    if column.is_id:
+        return _left_out("an id, by its name")
+    return _Choice(Number(), "numbers")
+
+
+def _if_dates(column: _Column) -> _Choice | None:
+    """Choose the parts of dates that differ; dates may be called so."""
+    if column.are_dates:
+        form: DateForm | None = DateForm("ymd")
+    elif column.left_out and not words.is_time(column.name):
+        form = None
+    else:
+        form = DateForm.of(column.counts)
+    if form is None:
+        return None
+    X = Dates(form.order).apply(column.name, column.array)
+    is_known = ~np.isnan(X[:, 0])
+    differ = [part for k, part in enumerate(PARTS) if len(np.unique(X[is_known, k])) > 1]
+    parts, note = tuple(differ) or PARTS[-1:], ""
+    if not form.is_sure:
+        which = "day" if form.order == "dmy" else "month"
+        note = f"{column.name}: dates, of which the first number was taken for the {which}."
+    return _Choice(Dates(form.order, parts), f"dates, as {', '.join(parts)}", note)
+
+
+def _if_id(column: _Column) -> _Choice | None:
+    if column.left_out:
+        return _left_out(column.left_out)
+    if column.is_id:
+        return _left_out("an id, by its name")
+    are_digits = column.is_many and all(re.fullmatch("[0-9]+", text) for text in column.counts)
+    if are_digits and any(text.startswith("0") and len(text) > 1 for text in column.counts):
+        n_texts = len(column.counts)
+        return _left_out(f"an id, by zeros before its digits; {n_texts} different ones")
+    return None
+
+
+def _if_amounts(column: _Column) -> _Choice | None:
+    form = AmountForm.of(column.counts)
+    if form is None:
+        return None
+    unit = f", in {form.unit}" if form.unit else ""
+    return _Choice(Amount(form), f"numbers written as text{unit}")
+
+
+def _if_words_of_a_scale(column: _Column) -> _Choice | None:
+    ordered = order_of_words(column.counts)
+    if ordered is None:
+        return None
+    shown, name = _shown(ordered), column.name
+    note = f"{name}: ordered, {shown}, by its words (--category {name!r} if it is not)."
+    return _Choice(Ordered(ordered), f"ordered, {shown}, by its words", note)
+
+
+def _text(column: _Column) -> _Choice:
+    n_rows = len(column.array)
+    return _as_levels(column.counts, n_rows, of_numbers=False, is_kept=column.is_kept)
+
+
+# The first that returns a coder has chosen.
+_RULES: Final[tuple[Callable[[_Column], _Choice | None], ...]] = (
+    _if_it_says_nothing,
+    _if_category,
+    _if_ordered,
+    _if_numbers,
+    _if_dates,
+    _if_id,
+    _if_amounts,
+    _if_words_of_a_scale,
+    _text,
+)
+
+
+def _shown(levels: Sequence[str]) -> str:
+    few = [*levels[:3], "...", levels[-1]] if len(levels) > 7 else levels
+    return " < ".join(few)
+
+
+def _as_levels(
+    counts: Mapping[str, int], n_rows: int, *, of_numbers: bool, is_kept: bool
+) -> _Choice:
+    """Return a column for each text, or one for all of many texts."""
+    n_texts = len(counts)
+    if n_texts <= MOST_LEVELS:
+        fewest = min(_FEW_ROWS, n_rows // _FEW_SHARE)
+        levels = tuple(sorted(text for text, n in counts.items() if n >= fewest))
+        n_rare = n_texts - len(levels)
+        why = f"text, a column for each of {len(levels)} values"
+        if n_rare:
+            why += f", one for {n_rare} rare ones"
+        return _Choice(OneHot(levels, of_numbers, has_other=n_rare > 0), why)
+    levels = tuple(sorted(text for text, n in counts.items() if n > 1))
+    if not is_kept and 2 * sum(counts[level] for level in levels) < n_rows:
+        why = f"text of {n_texts} different values, most of which come once"
+        return _Choice(LeftOut(why), why)
+    why = f"text of {n_texts} different values, each as the mean target of other rows with it"
+    return _Choice(ByTarget(levels, of_numbers), why)
 
 
 def values_of(columns: Columns, feature: str) -> Floats:
@@ -199,7 +409,7 @@ def values_of(columns: Columns, feature: str) -> Floats:
     for at in (m.start() for m in re.finditer("=", feature)):
         name, level = feature[:at], feature[at + 1 :]
         if name in columns.arrays:
-            return one_hot(columns.arrays[name], [level])[:, 0]
+            return OneHot((level,)).apply(name, columns.arrays[name])[:, 0]
     raise refusal(columns.source, "have what the model learnt from", f"no column for {feature!r}")
 
 
@@ -218,35 +428,6 @@ def matrix_of(columns: Columns, features: Sequence[str]) -> Floats:
             scaling = Scaling(np.array(float(formula[2])), np.array(float(formula[3])))
             X[:, position] = scaling.apply(values_of(columns, formula[1]))
     return X
-
-
-def _useless(name: str, array: Array) -> str:
-    """Return why a column cannot be learnt from, empty if it can."""
-    levels, is_text = distinct(array), not numeric(array)
-    is_many, by_name = len(levels) > MOST_LEVELS, words.carried(name)
-    is_id = words.first_named([name], words.USER | words.ITEM | words.CODE) is not None
-    reasons = (
-        ("empty", len(levels) == 0),
-        ("the same value in all rows", len(levels) == 1),
-        (by_name, by_name != ""),
-        ("dates, by its values", is_text and all(map(_DATE.fullmatch, levels))),
-        ("an id, by its name", is_many and is_id),
-        (
-            f"an id, by zeros before its digits; {len(levels)} different ones",
-            is_many and is_text and all(map(str.isdecimal, levels)),
-        ),
-        (f"text of {len(levels)} different values, more than {MOST_LEVELS}", is_many and is_text),
-    )
-    return next((why for why, holds in reasons if holds), "")
-
-
-def _numbers_rows(array: Array) -> bool:
-    """Return whether a column counts the rows up or down; some may have been left out."""
-    if not numeric(array) or len(array) < 3:
-        return False
-    steps = np.diff(array.astype(np.float64))
-    steps = steps if steps[0] > 0 else -steps
-    return bool((steps > 0).all() and (steps == 1).mean() > 0.9)
 
 
 def _check_finite(name: str, array: Array) -> None:

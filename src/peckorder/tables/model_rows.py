@@ -14,8 +14,9 @@ from peckorder.boosting.rankboost import RankBoost
 from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
 from peckorder.tables import column_names as words
 from peckorder.tables.answers import Cuts, LabelScale
+from peckorder.tables.coders import Coder, LeftOut, Number
 from peckorder.tables.columns import Columns, listed
-from peckorder.tables.features import SCALED, coded, coded_names, matrix_of
+from peckorder.tables.features import SCALED, matrix_of
 from peckorder.tables.table_ranker import TableRanker
 
 _NOT_FEATURES: Final = words.QUERY | words.TARGET | words.ID
@@ -68,7 +69,7 @@ class ModelRows:
         if self.table is None:
             found = {name: source_of(name, header) for name in self.names}
         else:
-            found = {name: name if name in header else None for name in self.names}
+            found = {name: name if name in header else None for name in self._coders()}
         missing = [unscaled(name) for name, column in found.items() if column is None]
         if missing:
             raise refusal(
@@ -79,49 +80,62 @@ class ModelRows:
             )
         return {name: column for name, column in found.items() if column is not None}
 
+    def _coders(self) -> dict[str, Coder]:
+        """Return how columns become numbers, but for those that are left out."""
+        coders = {} if self.table is None else self.table._named_coders()
+        return {name: coder for name, coder in coders.items() if type(coder) is not LeftOut}
+
     def numbers(self, sources: dict[str, str]) -> Collection[str]:
-        """Return the columns that are numbers; others are compared with a text."""
+        """Return the columns that are numbers; others are text as it stands."""
         if self.table is not None:
-            pairs = zip(sources, self.table.levels_, strict=True)
-            return {name for name, values in pairs if values is None}
+            return {name for name, coder in self._coders().items() if coder.reads_numbers}
         return {column for name, column in sources.items() if unscaled(name) == column}
 
-    def levels(self, sources: dict[str, str]) -> dict[str, set[str]]:
-        """Return, for columns of text, the values that were learnt from."""
-        found: dict[str, set[str]] = {}
+    def levels(self, sources: dict[str, str]) -> dict[str, tuple[frozenset[str], str]]:
+        """Return, for columns of text, the values learnt from, and what others count as."""
         if self.table is not None:
-            pairs = zip(sources, self.table.levels_, strict=True)
-            return {name: set(values) for name, values in pairs if values is not None}
+            known = {name: (coder.known(), coder) for name, coder in self._coders().items()}
+            number = self._gap()
+            return {
+                name: (values, coder.unseen or number)
+                for name, (values, coder) in known.items()
+                if values is not None and not coder.reads_numbers
+            }
+        found: dict[str, set[str]] = {}
         for feature, column in sources.items():
             inner = unscaled(feature)
             if inner != column:
                 found.setdefault(column, set()).add(inner[len(column) + 1 :])
-        return found
+        return {column: (frozenset(values), "none") for column, values in found.items()}
+
+    def _gap(self) -> str:
+        """Return what NaN means to the model."""
+        is_filled = self.table is not None and self.table.scale_ is not None
+        may_miss = isinstance(self.model, RankBoost) and not is_filled
+        return "an abstention" if may_miss else "the mean"
 
     def gaps(self, sources: dict[str, str]) -> dict[str, str]:
         """Return what an empty cell of each column means."""
-        is_filled = self.table is not None and self.table.scale_ is not None
-        may_miss = isinstance(self.model, RankBoost) and not is_filled
-        number = "an abstention" if may_miss else "the mean"
-        texts = self.levels(sources)
-        return {
-            column: "none of its values" if column in texts else number
-            for column in sources.values()
-        }
+        coders, texts = self._coders(), self.levels(sources)
+        number = self._gap()
+        if self.table is None:
+            columns = sources.values()
+            return {c: "none of its values" if c in texts else number for c in columns}
+        return {name: coder.gap or number for name, coder in coders.items()}
 
     def matrix(self, columns: Columns, n_before: int = 0) -> Floats:
         """Return the features of rows, the first of which is row `n_before` + 1."""
         sources = self.sources(columns.source, columns.names)
-        for name in sorted(self.numbers(sources)):
-            if columns.arrays[name].dtype == object:
-                _check_numbers(columns, name, n_before)
         if self.table is None:
+            for name in sorted(self.numbers(sources)):
+                _check_cells(columns, name, Number(), n_before)
             names = self.names or tuple(sources)
             X = matrix_of(columns, names)
         else:
-            names = tuple(coded_names(list(sources), self.table.levels_))
-            arrays = [columns.arrays[name] for name in sources]
-            X = self.table._prepared(list(sources), arrays)
+            for name, coder in sorted(self._coders().items()):
+                _check_cells(columns, name, coder, n_before)
+            names = tuple(self.table.prepared_names_)
+            X = self.table._prepared(columns.arrays)
         self.check_cells(columns.source, X, n_before, names)
         return X
 
@@ -130,7 +144,7 @@ class ModelRows:
         if self.table is None:
             return X
         dense = X.toarray() if sp.issparse(X) else X
-        return self.table._prepared(self.table._names(), list(dense.T))
+        return self.table._prepared(dict(zip(self.table._names(), dense.T, strict=True)))
 
     def before(self, columns: Columns) -> tuple[tuple[str, ...], Floats]:
         """Return names and values of features as they are before scaling."""
@@ -138,9 +152,8 @@ class ModelRows:
         if self.table is None:
             plain = tuple(map(unscaled, self.names or tuple(sources)))
             return plain, matrix_of(columns, plain)
-        arrays, levels = [columns.arrays[n] for n in sources], self.table.levels_
-        names = list(sources)
-        return tuple(coded_names(names, levels)), coded(names, arrays, levels)
+        names = tuple(self.table.prepared_names_)
+        return names, self.table._prepared(columns.arrays, is_scaled=False)
 
     def added(self, X: Any) -> dict[str, Array]:
         """Return the columns that are added to rows: scores, and classes if there are some.
@@ -208,14 +221,14 @@ def source_of(feature: str, header: Sequence[str]) -> str | None:
     return None
 
 
-def _check_numbers(columns: Columns, name: str, n_before: int) -> None:
-    cells = columns.arrays[name].tolist()
-    row = next((k for k, cell in enumerate(cells) if isinstance(cell, str)), None)
+def _check_cells(columns: Columns, name: str, coder: Coder, n_before: int) -> None:
+    """Refuse a cell that a coder cannot read, by the number of its row in the file."""
+    row = coder.first_wrong(columns.arrays[name])
     if row is not None:
         raise refusal(
             f"column {name!r} of {columns.source}",
-            "be numbers",
-            f"{cells[row][:40]!r} in row {n_before + row + 1}",
+            coder.rule,
+            f"{str(columns.arrays[name][row])[:40]!r} in row {n_before + row + 1}",
         )
 
 

@@ -1,13 +1,18 @@
 """What a column is for, why, and how it is found: as given, or by its usual names."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
+import numpy as np
+
+from peckorder._core.cells import number_of
 from peckorder._core.errors import refusal
+from peckorder._core.typing import Array
 from peckorder._core.validation import did_you_mean
-from peckorder.tables.columns import Columns, check_column, listed
+from peckorder.tables import column_names as words
+from peckorder.tables.columns import Columns, check_column, is_empty, listed, numeric
 
 
 class Role(Enum):
@@ -40,6 +45,118 @@ class ColumnRole(NamedTuple):
     column: str
     role: Role
     why: str
+
+
+# As the name of a column: there is none for the role.
+NONE: Final = "none"
+
+
+def given_columns(columns: Columns, options: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the columns that were given for roles, None for a role without a column.
+
+    A role without a column is given by the empty text, or by "none" unless a column is
+    called so. Roles of which nothing was said are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder.tables.columns import Columns
+    >>> from peckorder.tables.roles import given_columns
+    >>> table = Columns({"size": np.arange(3)}, "sizes.csv")
+    >>> given_columns(table, {"target": "size", "qid": "none", "user": None})
+    {'target': 'size', 'qid': None}
+    """
+    found: dict[str, str | None] = {}
+    for role, name in options.items():
+        if name is None:
+            continue
+        found[role] = None if is_unset(name, columns.names) else name
+        if found[role] is not None:
+            check_column(columns, role, name)
+    return found
+
+
+def is_unset(name: str | None, names: Collection[str]) -> bool:
+    """Return whether the name of a column says that there is none."""
+    return name == "" or (name == NONE and NONE not in names)
+
+
+class Found(NamedTuple):
+    """A column that was found by its name, if there is one, and what is to be noted."""
+
+    column: str | None
+    notes: tuple[str, ...] = ()
+
+
+def find_query(columns: Columns, names: Sequence[str], *, has_lists: bool = False) -> Found:
+    """Find queries by their usual names: whole numbers, or text, with several rows each.
+
+    Where the name may mean something else, as ``q``, the rows of one stand together.
+    `has_lists`: whatever their number of rows, as in a file that is ranked, which may
+    have one query, or in one block of it.
+    """
+    candidates = _by_strength(names, words.QUERY)
+    wrong = {name: why for name in candidates if (why := _no_query(columns, name, has_lists))}
+    found = [name for name in candidates if name not in wrong]
+    notes = [
+        f"{name}: not taken for queries, {why} (--qid {name!r} if they are)."
+        for name, why in wrong.items()
+        if not has_lists
+    ]
+    return Found(next(iter(found), None), (*notes, *_others("qid", found, "queries")))
+
+
+def _no_query(columns: Columns, name: str, has_lists: bool) -> str:
+    """Return why the values of a column cannot be those of queries; empty if they can."""
+    array = columns.arrays[name]
+    known = array[~is_empty(array)]
+    numbers = known if numeric(array) else [n for n in map(number_of, known.tolist()) if n]
+    if not all(float(number).is_integer() for number in np.unique(np.asarray(numbers)).tolist()):
+        return "since not all are whole"
+    if has_lists:
+        return ""
+    values, count = np.unique(known if numeric(array) else known.astype(str), return_counts=True)
+    if len(values) < 2:
+        return "since there is one only"
+    if 2 * int(count[count > 1].sum()) < len(known):
+        return "since most have one row"
+    n_runs = 1 + int((known[1:] != known[:-1]).sum())
+    if words.first_named([name], words.SURE) is None and n_runs > 2 * len(values):
+        return "since rows of one do not stand together"
+    return ""
+
+
+def find_target(columns: Columns, names: Sequence[str], *, may_drop: bool = True) -> Found:
+    """Find what is to be predicted by its usual names; sure names come first.
+
+    `may_drop`: other columns with such a name are features, unless they are left out.
+    """
+    found = _by_strength(names, words.TARGET)
+    found.sort(key=lambda name: not _differs(columns.arrays[name]))
+    notes = _others("target", found, "what is to be predicted")
+    if notes and may_drop:
+        drop = " ".join(f"--drop {name!r}" for name in found[1:])
+        notes = (f"{notes[0]} If it is not known before, {drop}.",)
+    return Found(next(iter(found), None), notes)
+
+
+def _differs(array: Array) -> bool:
+    known = array[~is_empty(array)]
+    return len(known) > 0 and bool((known != known[0]).any())
+
+
+def _by_strength(names: Sequence[str], usual: frozenset[str]) -> list[str]:
+    """Return the columns with usual names, those with sure names first."""
+    found = [name for name in names if words.first_named([name], usual)]
+    return sorted(found, key=lambda name: words.first_named([name], words.SURE) is None)
+
+
+def _others(option: str, found: Sequence[str], what: str) -> tuple[str, ...]:
+    """Note that others than the first column have such a name."""
+    if len(found) < 2:
+        return ()
+    others = ", ".join(map(repr, found[1:]))
+    return (f"{found[0]!r} was taken for {what}; {others} could be that, too (--{option} NAME).",)
 
 
 def find_column(columns: Columns, what: str, given: str | None, usual: Iterable[str]) -> str | None:

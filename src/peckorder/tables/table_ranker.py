@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,61 +12,19 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from peckorder._base import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE
 from peckorder._core.errors import entry, refusal
-from peckorder._core.typing import Array, Estimator, Floats, Ints, MatrixLike, VectorLike
+from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters
+from peckorder.feedback import Queries
 from peckorder.metrics import rank_loss
-from peckorder.storage.fields import OMITTED, Field, FieldType, Table, array, floats, nullable
-from peckorder.storage.fields import texts as text_list
+from peckorder.storage.fields import OMITTED, Field, FieldType, Table, floats, nullable
 from peckorder.storage.format import Node
 from peckorder.storage.mixin import StoredModel, inner_models
 from peckorder.storage.models import document, read_document
 from peckorder.tables.answers import STORED_ANSWER, Answer, Cuts, LabelScale
-from peckorder.tables.columns import frame_names
-from peckorder.tables.features import Scaling, coded, coded_names, learn_levels, n_coded
-
-
-def _read_ends(node: Node, name: str) -> Ints:
-    n_columns, texts = int(node.values["is_text"].sum()), node.values["levels"]
-    return node.pointers(name, len(texts or ()), n_columns + 1)
-
-
-def _text_levels(model: Any) -> list[tuple[str, ...]]:
-    return [texts for texts in model.levels_ if texts is not None]
-
-
-# The texts of all columns of text, one after another, and where each column ends.
-_LEVELS = (
-    Field(
-        "is_text",
-        array("b1", "features"),
-        lambda model: np.array([texts is not None for texts in model.levels_]),
-    ),
-    Field(
-        "levels",
-        nullable(text_list()),
-        lambda model: list(chain(*columns)) if (columns := _text_levels(model)) else None,
-    ),
-    Field(
-        "ends",
-        nullable(FieldType(_read_ends)),
-        lambda model: (
-            np.cumsum([0, *map(len, columns)]) if (columns := _text_levels(model)) else None
-        ),
-    ),
-)
-
-
-def _read_levels(node: Node) -> list[tuple[str, ...] | None]:
-    """Return the texts of each column, None for a column of numbers."""
-    is_text, flat, ends = (node.values.pop(field.name) for field in _LEVELS)
-    levels: list[tuple[str, ...] | None] = [None] * len(is_text)
-    if is_text.any() != (flat is not None) or is_text.any() != (ends is not None):
-        raise node.refuse("levels", "null without columns of text, and only then")
-    for k, column in enumerate(np.flatnonzero(is_text).tolist()):
-        levels[column] = texts = tuple(flat[ends[k] : ends[k + 1]])
-        if len(set(texts)) < len(texts):
-            raise node.refuse("levels", "texts that differ within a column")
-    return levels
+from peckorder.tables.coded_columns import CODERS, coded, coded_names, heights_of, read_coders
+from peckorder.tables.coders import ByTarget, Coder, LeftOut, OneHot
+from peckorder.tables.columns import Columns, categoricals, frame_names
+from peckorder.tables.features import Coding, Scaling
 
 
 def _complete(node: Node) -> None:
@@ -75,8 +32,8 @@ def _complete(node: Node) -> None:
     names = getattr(node.owner, "feature_names_in_", None)
     if names is not None and len(set(names.tolist())) < len(names):
         raise node.refuse("feature_names", "names that differ")
-    values["levels_"] = _read_levels(node)
-    width = n_coded(values["levels_"])
+    values["coders_"] = read_coders(node)
+    width = sum(len(coder.names("")) for coder in values["coders_"])
     if node.sizes.setdefault("prepared", width) != width:
         raise node.refuse("shift", f"of shape ({width})")
     shift, scale = values["shift_"], values["scale_"]
@@ -111,7 +68,7 @@ def _read_ranker(node: Node, name: str) -> StoredModel:
 
 
 _STORED = Table(
-    *_LEVELS,
+    *CODERS,
     Field("shift", nullable(floats("prepared")), "shift_"),
     Field("scale", nullable(floats("prepared")), "scale_"),
     Field("ranker", FieldType(_read_ranker, _write_ranker), "ranker_"),
@@ -133,18 +90,36 @@ _ranker = Rule(
 )
 
 
+_columns = Rule(
+    "None or a list of names of columns",
+    lambda value: (
+        value is None
+        or (isinstance(value, list | tuple) and all(isinstance(name, str) for name in value))
+    ),
+)
+
+
 def _passed(name: str) -> Any:
     return available_if(lambda model: hasattr(model._ranker(), name))
 
 
 @entry
 class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc]
-    """A ranker of tables: text is coded, numbers are scaled, gaps are filled.
+    """A ranker of tables: columns become numbers, which are scaled, and gaps are filled.
 
-    ``x -> (x - mean) / deviation`` of each column, learnt by `fit`, and 0 for an empty
-    cell, which is the mean; of a column of text, a column of 1 and 0 for each of its
-    values, scaled alike. The ranker learns from these alone, and this model takes rows as
-    they are in a file. It is what `peckorder fit` and `peckorder compare --save` save.
+    ``x -> (x - mean) / deviation`` of each column of numbers, learnt by `fit`, and 0 for
+    an empty cell, which is the mean. The ranker learns from these alone, and this model
+    takes rows as they are in a file. It is what `peckorder fit` and
+    `peckorder compare --save` save, and prepares columns as they do:
+
+    - text of up to 20 values: a column of 1 and 0 for each, and one for rare values;
+    - text of more values: the mean of `y` over the rows of a value, drawn towards the mean
+      of all rows the more, the fewer rows it has. A row that is learnt from has the mean
+      of other rows, those of other folds;
+    - text of amounts (``53.3%``, ``$6,188.62``, ``12 km``): these numbers;
+    - dates: year, month, day, weekday, hour, days since 1970, as far as they differ;
+    - ordered categoricals, and words as ``low``, ``medium``, ``high``: their position;
+    - ids, names and text that hardly comes twice: left out (`left_out_`).
 
     Parameters
     ----------
@@ -153,13 +128,22 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     scale : bool, default=True
         Whether columns are scaled and gaps filled. If not, a gap is NaN, which
         `RankBoost` takes as an abstention and others refuse.
+    category : list of str, default=None
+        Columns whose values have no order, though they are numbers or look ordered.
+        Unordered categoricals of a frame are such columns, too.
+    keep : list of str, default=None
+        Columns that are kept, though they look like ids.
 
     Attributes
     ----------
     ranker_ : estimator
         The fitted ranker, of prepared rows.
+    coders_ : list
+        For each column how it becomes numbers.
     levels_ : list
-        For each column its values if it is of text, else None.
+        For each column its values if it has a prepared column for each, else None.
+    left_out_ : dict
+        The columns that are left out, and why.
     shift_, scale_ : ndarray of shape (n_prepared,) or None
         The means and deviations of prepared columns; None without `scale`.
     answer_ : Cuts, LabelScale or None
@@ -182,8 +166,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     -----
     A frame is read by the names of its columns: their order does not matter, and others
     are ignored. An array has the columns in the order of `feature_names_in_`. Values of
-    text that were not in the training rows are 0 in all columns of their feature. Columns
-    of text with many values, such as names, are better left out.
+    text that were not in the training rows count as rare ones; if there were none, they
+    are 0 in all columns of their feature.
 
     The methods ``rank``, ``decision_function``, ``mean_rank``, ``predict_proba``,
     ``explain`` and ``staged_predict`` exist if the ranker has them. More rows can be
@@ -202,7 +186,12 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     """
 
     _stored_fields: ClassVar = _STORED
-    _rules: ClassVar[Rules] = {"ranker": _ranker, "scale": boolean}
+    _rules: ClassVar[Rules] = {
+        "ranker": _ranker,
+        "scale": boolean,
+        "category": _columns,
+        "keep": _columns,
+    }
 
     # Models that were pickled before there were answers have none.
     answer_: Answer | None = None
@@ -211,9 +200,18 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     __metadata_request__predict: ClassVar = ROUTED_TO_PREDICT
     __metadata_request__score: ClassVar = ROUTED_TO_SCORE
 
-    def __init__(self, ranker: Estimator, *, scale: bool = True) -> None:
+    def __init__(
+        self,
+        ranker: Estimator,
+        *,
+        scale: bool = True,
+        category: Sequence[str] | None = None,
+        keep: Sequence[str] | None = None,
+    ) -> None:
         self.ranker = ranker
         self.scale = scale
+        self.category = category
+        self.keep = keep
 
     def fit(self, X: MatrixLike, y: VectorLike, **fit_params: object) -> Self:
         """Learn how to prepare columns, then the ranker.
@@ -240,19 +238,34 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 raise refusal(name, rule, "one", error=TypeError)
         # Names are kept of a copy: a fit that fails leaves this model as it was.
         fresh: Any = copy(self)
-        names, columns = fresh._table(X, reset=True)
-        levels = [learn_levels(n, c) for n, c in zip(names, columns, strict=True)]
-        prepared = coded(names, columns, levels)
+        names, arrays = fresh._table(X, reset=True)
+        orders, categories = categoricals(X, names)
+        table = Columns(dict(zip(names, arrays, strict=True)), "X", orders=orders)
+        coding = Coding.of(
+            table,
+            names,
+            category=(*categories, *(self.category or ())),
+            keep=self.keep or (),
+            by_values=False,
+        )
+        prepared = coding.matrix(table)
+        if any(isinstance(coder, ByTarget) for coder in coding.coders.values()):
+            qid: Any = fit_params.get("qid")
+            query = None if qid is None else Queries.of(qid, len(prepared)).of_rows()
+            heights = heights_of(self.ranker, y, len(prepared))
+            coding, prepared = coding.with_codes(prepared, heights, query)
         shift, scale = None, None
         if self.scale:
             if np.isinf(prepared).any():
                 column = int(np.argmax(np.isinf(prepared).any(axis=0)))
-                got = f"some in column {coded_names(names, levels)[column]!r}"
+                got = f"some in column {coding.features[column]!r}"
                 raise refusal("X", "be without infinity", got, error=ValueError)
             shift, scale = scaling = Scaling.learn(prepared)
             prepared = scaling.apply(prepared)
         ranker = clone(self.ranker).fit(prepared, y, **fit_params)
-        self.ranker_, self.levels_ = ranker, levels
+        reasons = {role.column: role.why for role in coding.column_roles}
+        coders = [coding.coders.get(name, LeftOut(reasons[name])) for name in names]
+        self.ranker_, self.coders_ = ranker, coders
         self.shift_, self.scale_ = shift, scale
         self.answer_ = None
         self.n_features_in_ = fresh.n_features_in_
@@ -266,24 +279,34 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     def _of(
         cls,
         ranker: Estimator,
-        levels: Mapping[str, Sequence[str] | None],
+        coders: Mapping[str, Coder],
         scaling: tuple[Floats, Floats] | None,
         answer: Answer | None = None,
     ) -> Self:
         """Return a fitted model of a ranker that was fitted to prepared rows."""
         model = cls(clone(ranker), scale=scaling is not None)
-        every = (None if v is None else tuple(v) for v in levels.values())
-        model.ranker_, model.levels_ = ranker, list(every)
+        model.ranker_, model.coders_ = ranker, list(coders.values())
         model.shift_, model.scale_ = (None, None) if scaling is None else scaling
         model.answer_ = answer
-        model.n_features_in_ = len(levels)
-        model.feature_names_in_ = np.array(list(levels), dtype=object)
+        model.n_features_in_ = len(coders)
+        model.feature_names_in_ = np.array(list(coders), dtype=object)
         return model
+
+    @property
+    def levels_(self) -> list[tuple[str, ...] | None]:
+        """The values of each column that has a prepared column for each of them."""
+        return [coder.levels if isinstance(coder, OneHot) else None for coder in self.coders_]
+
+    @property
+    def left_out_(self) -> dict[str, str]:
+        """The columns that are left out, and why."""
+        pairs = self._named_coders().items()
+        return {name: coder.why for name, coder in pairs if isinstance(coder, LeftOut)}
 
     @property
     def prepared_names_(self) -> list[str]:
         """The names of prepared columns."""
-        return coded_names(self._names(), self.levels_)
+        return coded_names(self._named_coders())
 
     def prepare(self, X: MatrixLike) -> Floats:
         """Return rows as the ranker takes them.
@@ -299,8 +322,10 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             Numbers, scaled if `scale`.
         """
         check_is_fitted(self)
-        names, columns = self._table(X, reset=False)
-        return self._prepared(names, columns)
+        names, arrays = self._table(X, reset=False)
+        if not hasattr(self, "feature_names_in_"):
+            names = self._names()
+        return self._prepared(dict(zip(names, arrays, strict=True)))
 
     def predict(self, X: MatrixLike, **params: object) -> Any:
         """Return the ranker's scores, or classes, of rows.
@@ -398,10 +423,14 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             return [f"x{k}" for k in range(self.n_features_in_)]
         return [str(name) for name in names]
 
-    def _prepared(self, names: Sequence[str], columns: Sequence[Array]) -> Floats:
-        """Return prepared columns, which are in the order of the features."""
-        X = coded(names, columns, self.levels_)
-        if self.shift_ is None or self.scale_ is None:
+    def _named_coders(self) -> dict[str, Coder]:
+        return dict(zip(self._names(), self.coders_, strict=True))
+
+    def _prepared(self, columns: Mapping[str, Array], *, is_scaled: bool = True) -> Floats:
+        """Return prepared columns; those that are left out may be missing."""
+        n_rows = len(next(iter(columns.values())))
+        X = coded(self._named_coders(), columns, n_rows)
+        if self.shift_ is None or self.scale_ is None or not is_scaled:
             return X
         return Scaling(self.shift_, self.scale_).apply(X)
 
@@ -443,12 +472,12 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         if not hasattr(self, "feature_names_in_"):
             self._check_width(len(frame))
             return list(frame)
-        names = self._names()
-        missing = [name for name in names if name not in set(frame)]
+        needed = [n for n, coder in self._named_coders().items() if type(coder) is not LeftOut]
+        missing = [name for name in needed if name not in set(frame)]
         if missing:
             rule = "have all columns that were learnt from"
             raise refusal("X", rule, f"none called {missing[0]!r}")
-        return names
+        return needed
 
 
 def _takes_gaps(ranker: object) -> bool:

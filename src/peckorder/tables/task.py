@@ -1,6 +1,6 @@
 """What is to be learnt from a table: recognised by its columns, or as the user says."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,10 +19,14 @@ from peckorder.tables.columns import (
     is_empty,
     is_whole,
     numeric,
+    split_names,
 )
-from peckorder.tables.roles import ColumnRole, Role
+from peckorder.tables.roles import ColumnRole, Role, find_query, find_target, given_columns
+from peckorder.tables.text_cells import order_of_words
 
 TASKS: Final = ("ordinal", "magnitude", "graded", "ratings")
+# What rankers of scores learn: grades if there are queries, else magnitudes.
+SCORES: Final = ("graded", "magnitude")
 MOST_CLASSES: Final = 12
 MOST_GRADES: Final = 31
 _TASK = optional(one_of(*TASKS, aliases={"real": "magnitude", "ranking": "graded"}))
@@ -36,7 +40,8 @@ class Task:
     rating); `query` and, of ratings, `user` and `item` may be columns too; without a
     query, `user` is the column of people whose rows are not divided. `features` are the
     others that may be learnt from. `classes` are the ordered labels of an ordinal
-    task, lowest first. `column_roles` has the role of every column.
+    task, lowest first. `column_roles` has the role of every column; `notes` are
+    sentences about what was guessed.
     """
 
     kind: str
@@ -47,12 +52,13 @@ class Task:
     features: tuple[str, ...] = ()
     classes: tuple[Hashable, ...] | None = None
     column_roles: tuple[ColumnRole, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def recognise(
     columns: Columns,
     *,
-    task: str | None = None,
+    task: str | tuple[str, str] | None = None,
     target: str | None = None,
     qid: str | None = None,
     user: str | None = None,
@@ -65,35 +71,39 @@ def recognise(
 
     `task` None: ratings, if it has columns of users, items and ratings; graded, if it
     has one of queries and a target of few grades; ordinal, if the target is of few
-    whole numbers or `classes` are given; else magnitude. `target`, `qid`, `user`,
-    `item` and `rating` are names of columns; None looks for the usual names, and for a
-    target at the last column if none has one. Users are people whose rows are not
+    whole numbers or `classes` are given; else magnitude. `SCORES`: graded if there are
+    queries, else magnitude. `target`, `qid`, `user`, `item` and `rating` are names of
+    columns, "none" for no column; None looks for the usual names, and for a target at
+    the last column if none has one. Users are people whose rows are not
     divided where there are neither ratings nor queries; items and ratings are for
     ratings only. `drop` are columns to leave out; `classes` the labels in order, lowest
     first, needed where they are text.
     """
-    _TASK.check("task", task)
+    if task != SCORES:
+        _TASK.check("task", task)
     if not len(columns):
         raise refusal(columns.source, "have rows", "none")
     options = {"target": target, "qid": qid, "user": user, "item": item, "rating": rating}
-    given = {name: column for name, column in options.items() if column is not None}
-    for name, column in given.items():
-        check_column(columns, name, column)
+    every = given_columns(columns, options)
+    given = {role: column for role, column in every.items() if column is not None}
+    unset = every.keys() - given
+    if "target" in unset:
+        raise refusal("target", "be the column to predict", repr(target))
     dropped = tuple(split_names(drop, columns.names))
     for column in dropped:
         check_column(columns, "drop", column)
     left = [name for name in columns.names if name not in dropped]
-    table = Columns({name: columns.arrays[name] for name in left}, columns.source)
+    table = replace(columns, arrays={name: columns.arrays[name] for name in left})
     _check_apart(given, dropped)
     ordered = None if classes is None else tuple(split_names(classes, ()))
     if task == "ratings" or (task is None and not {"target", "qid"} & set(given)):
-        found = _ratings(table, given, must=task == "ratings")
+        found = _ratings(table, given, unset, must=task == "ratings")
         if found is not None:
             _check_alone(given, "qid", "where there are no ratings")
             return _with_roles(columns, found, given, dropped)
     for role in ("item", "rating"):
         _check_alone(given, role, "for ratings (--task ratings)")
-    return _with_roles(columns, _rows(table, task, given, ordered), given, dropped)
+    return _with_roles(columns, _rows(table, task, given, unset, ordered), given, dropped)
 
 
 def _check_apart(given: Mapping[str, str], dropped: tuple[str, ...]) -> None:
@@ -111,16 +121,9 @@ def _check_alone(given: Mapping[str, str], role: str, when: str) -> None:
         raise refusal(role, f"only be given {when}", repr(given[role]))
 
 
-def split_names(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
-    """Yield names, also those between commas, unless a name has a comma itself."""
-    for text in texts:
-        if text in known:
-            yield text
-        else:
-            yield from (part.strip() for part in text.split(","))
-
-
-def _ratings(table: Columns, given: Mapping[str, str], *, must: bool) -> Task | None:
+def _ratings(
+    table: Columns, given: Mapping[str, str], unset: Collection[str], *, must: bool
+) -> Task | None:
     """Return the task of ratings, if a table has their columns."""
     names = [name for name in table.names if name not in given.values()]
     found = {
@@ -133,6 +136,7 @@ def _ratings(table: Columns, given: Mapping[str, str], *, must: bool) -> Task | 
     if None in found.values() and words.are_unnamed(table.names):
         shaped = _shaped_ratings(table)
         found = {role: found[role] or shaped.get(role) for role in found}
+    found |= dict.fromkeys(found.keys() & unset)
     missing = [role for role, column in found.items() if column is None]
     wanted = must or {"item", "rating"} & set(given)
     if missing and wanted:
@@ -173,26 +177,35 @@ def _shaped_ratings(table: Columns) -> dict[str, str]:
 
 
 def _rows(
-    table: Columns, task: str | None, given: Mapping[str, str], classes: tuple[str, ...] | None
+    table: Columns,
+    task: str | tuple[str, str] | None,
+    given: Mapping[str, str],
+    unset: Collection[str],
+    classes: tuple[str, ...] | None,
 ) -> Task:
     """Return the task of rows of features with something to predict."""
-    query = given.get("qid")
-    if query is None:
-        query = words.first_named(table.names, words.QUERY)
-        query = None if query == given.get("target") else query
+    query, notes = given.get("qid"), list[str]()
+    if query is None and "qid" not in unset:
+        free = [name for name in table.names if name not in given.values()]
+        query, found_notes = find_query(table, free)
+        notes += found_notes
     if query is None and task == "graded":
         raise refusal(
             "qid",
             f"be a column of {table.source}, given by --qid, where none is named so",
             ", ".join(table.names),
         )
-    user = _people(table, query, given)
+    user = None if "user" in unset else _people(table, query, given)
     others = [name for name in table.names if name not in (query, user)]
-    target = given.get("target") or words.first_named(others, words.TARGET)
-    if target is None and words.are_unnamed(others):
-        target = _unnamed_target(table, others)
+    target = given.get("target")
+    if target is None:
+        target, found_notes = find_target(table, others)
+        notes += found_notes
     if target is None and others:
-        target = others[-1]
+        is_unnamed = words.are_unnamed(others)
+        target = _unnamed_target(table, others) if is_unnamed else others[-1]
+        place = "last" if target == others[-1] else "first"
+        notes.append(f"{target!r} is to be predicted because it comes {place} (--target NAME).")
     if target is None or len(others) < 2:
         raise refusal(
             table.source,
@@ -200,12 +213,19 @@ def _rows(
             ", ".join(table.names) or "none",
         )
     labels = table.arrays[target]
-    kind = task or kind_of_labels(labels, query, classes)
+    if task == SCORES:
+        task = SCORES[query is None]
+    kind = task if isinstance(task, str) else kind_of_labels(labels, query, classes)
     ordered = None
     if kind == "ordinal":
         is_text = not numeric(labels)
-        advice = slip_among(labels.tolist()) if is_text and classes is None else ""
         values = distinct(labels).tolist()
+        if is_text and classes is None:
+            classes = _guessed_classes(table, target, values)
+            if classes is not None:
+                shown = " < ".join(classes)
+                notes.append(f"{target!r} has the classes {shown} (--classes for another order).")
+        advice = slip_among(labels.tolist()) if is_text and classes is None else ""
         ordered = ordered_classes(target, values, classes, is_text=is_text, advice=advice)
     elif not numeric(labels):
         raise refusal(
@@ -221,7 +241,15 @@ def _rows(
             f"{distinct(labels).tolist()!r} in {target!r}",
         )
     features = tuple(name for name in others if name != target)
-    return Task(kind, target, query, user, features=features, classes=ordered)
+    return Task(kind, target, query, user, features=features, classes=ordered, notes=tuple(notes))
+
+
+def _guessed_classes(table: Columns, target: str, values: Sequence[str]) -> tuple[str, ...] | None:
+    """Return labels in the order that the table, or what they mean, gives them."""
+    order = table.orders.get(target)
+    if order is None:
+        return order_of_words(values)
+    return tuple(label for label in order if label in values)
 
 
 def _people(table: Columns, query: str | None, given: Mapping[str, str]) -> str | None:
@@ -393,7 +421,7 @@ def ratings_of(columns: Columns, task: Task) -> tuple[Ratings, tuple[str, ...]]:
     user, item = columns.arrays[str(task.user)], columns.arrays[str(task.item)]
     value = columns.arrays[task.target].astype(np.float64)
     known = np.isfinite(value) & _given(user) & _given(item)
-    notes = list(columns.notes)
+    notes = [*columns.notes, *task.notes]
     if not known.all():
         lacking = counted(int((~known).sum()), "row lacks", "rows lack")
         notes.append(f"{lacking} an id or a rating: left out.")

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache as memoise
 from pathlib import Path
 from threading import Lock
@@ -28,7 +29,7 @@ def compiled(function: F) -> F:
     process instead: slower to start, otherwise the same. Division by zero gives an
     infinity or NaN, as in NumPy.
     """
-    return _compile(function, {"cache": True})
+    return _compile(function, {"cache": True, "no_cfunc_wrapper": True})
 
 
 def inlined(function: F) -> F:
@@ -68,6 +69,7 @@ def _compile(function: F, options: Options) -> F:
             raise
         dispatcher = numba.njit(**(options | {"cache": False}))(function)
     set_source_stamp(dispatcher, Path(function.__code__.co_filename))
+    survive_cache(dispatcher)
     return cast(F, dispatcher)
 
 
@@ -79,6 +81,38 @@ def uncounted_references() -> Options:
     counts: slower, otherwise the same.
     """
     return {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
+
+
+def survive_cache(dispatcher: object) -> bool:
+    """Let a function be compiled in memory where its cache cannot be read or written.
+
+    A file of the cache may be damaged, the disk full, or the folder read-only since
+    the import: Numba would raise at the first call. What cannot be read is emptied, so
+    that it is written anew. The methods are private ones of Numba: without them nothing
+    is changed. Returns whether there were such methods.
+    """
+    files: Any = getattr(dispatcher, "_cache", None)
+    if not all(hasattr(files, name) for name in ("load_overload", "save_overload", "flush")):
+        return False
+    load, save = files.load_overload, files.save_overload
+
+    def load_overload(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # whatever pickle makes of damaged bytes
+            with suppress(OSError):
+                files.flush()
+            return None
+
+    def save_overload(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        except OSError:
+            with suppress(OSError):
+                files.flush()
+
+    files.load_overload, files.save_overload = load_overload, save_overload
+    return True
 
 
 def set_source_stamp(dispatcher: object, file: Path) -> bool:

@@ -42,7 +42,6 @@ RECORD = 5
 # What threads share at a barrier: how many have arrived, how often all have, whether
 # one has left for good.
 _ARRIVED, _GENERATION, CANCELLED = range(3)
-BARRIER_SIZE = 3
 # Looks at the counter before the processor is yielded: some microseconds.
 _SPINS = 1 << 10
 
@@ -62,17 +61,13 @@ class GradedDistribution(NamedTuple):
     mass_unit: float
 
 
-class Columns(NamedTuple):
-    """All columns; column_of (features,) is -1 for a binned one."""
-
-    binned: BinnedColumns
-    sorted: SortedColumns
-    column_of: Ints
-
-
 class Workspace(NamedTuple):
-    """What a round needs, and nobody reads afterwards, but for the ceilings."""
+    """What a round needs, and nobody reads afterwards, but for the ceilings.
 
+    column_of (features,) is the number of a sorted column, -1 for a binned one.
+    """
+
+    column_of: Ints
     ceilings: Floats
     binned_order: Ints
     sorted_order: Ints
@@ -208,7 +203,8 @@ def boost(  # noqa: PLR0911, PLR0915
     thread: int,
     n_rounds: int,
     distribution: GradedDistribution,
-    columns: Columns,
+    binned: BinnedColumns | None,
+    sorted_: SortedColumns | None,
     settings: Settings,
     candidates: Candidates,
     size: int,
@@ -222,14 +218,13 @@ def boost(  # noqa: PLR0911, PLR0915
     candidates there are now, `size` before. An infinite alpha ends the rounds, written
     but not added. All threads do this at the same time; each has its own share of
     columns, of queries and of rows, and computes what depends on all of them by itself.
+    What only binned or only sorted columns need is not compiled if there are none.
     """
     pairs, sums = distribution.pairs, distribution.sums
     scores, potentials = distribution.scores, distribution.potentials
     total_drift, mass_unit = distribution.total_drift, distribution.mass_unit
     levels, log_mass = pairs.levels, sums.log_mass
-    binned, sorted_, ceilings = columns.binned, columns.sorted, workspace.ceilings
-    binned_features, sorted_features, bins = binned.features, sorted_.features, binned.bins
-    column_of, ranking = columns.column_of, workspace.ranking
+    column_of, ceilings, ranking = workspace.column_of, workspace.ceilings, workspace.ranking
     binned_order, sorted_order = workspace.binned_order, workspace.sorted_order
     histograms, group_sums = workspace.histograms[thread], workspace.group_sums[thread]
     barrier, turns, best_size = shared.barrier, shared.turns, shared.best_size
@@ -250,8 +245,10 @@ def boost(  # noqa: PLR0911, PLR0915
         if thread == 0:
             best_size[0], turns[0], turns[1] = 0, 0, 0
             n_ahead = search.AHEAD * n_threads
-            search.order_by_ceilings(n_ahead, binned_features, ceilings, binned_order)
-            search.order_by_ceilings(n_ahead, sorted_features, ceilings, sorted_order)
+            if binned is not None:
+                search.order_by_ceilings(n_ahead, binned.features, ceilings, binned_order)
+            if sorted_ is not None:
+                search.order_by_ceilings(n_ahead, sorted_.features, ceilings, sorted_order)
         for k in range(best.shape[0]):
             best[k] = 0
         best[search.FEATURE] = -1
@@ -259,14 +256,16 @@ def boost(  # noqa: PLR0911, PLR0915
         if not barrier_wait(n_threads, barrier):
             return t, size
         limits = search.Limits(ceilings, total_drift[0], best_size)
-        search.search_binned(
-            binned_queue, binned, potentials, settings, candidates, limits,
-            histograms, best,
-        )  # fmt: skip
-        search.search_sorted(
-            sorted_queue, sorted_, potentials, settings, candidates, limits,
-            group_sums, best,
-        )  # fmt: skip
+        if binned is not None:
+            search.search_binned(
+                binned_queue, binned, potentials, settings, candidates, limits,
+                histograms, best,
+            )  # fmt: skip
+        if sorted_ is not None:
+            search.search_sorted(
+                sorted_queue, sorted_, potentials, settings, candidates, limits,
+                group_sums, best,
+            )  # fmt: skip
         if not barrier_wait(n_threads, barrier):
             return t, size
         chosen = thread_best[best_of(thread_best)]
@@ -284,10 +283,10 @@ def boost(  # noqa: PLR0911, PLR0915
         if abs(alpha) == inf:
             return t + 1, size
         column = column_of[feature]
-        if column < 0:
-            my_bins = bins[feature, first_row:last_row]
+        if binned is not None and column < 0:
+            my_bins = binned.bins[feature, first_row:last_row]
             my_noise = noise_of(add_binned(alpha, my_bins, cut, float(q), my_scores))
-        else:
+        if sorted_ is not None and column >= 0:
             # Of a sorted column it takes all rows to rank any.
             if thread == 0:
                 rank_by_cut(sorted_, column, cut, float(q), ranking)

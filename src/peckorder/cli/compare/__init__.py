@@ -156,7 +156,15 @@ def load_case(files: tuple[str, ...], options: CompareOptions) -> TableCase | Ra
         most = options.rows or MOST_PEOPLE
         return make_ratings_case(columns, task, metric=metric, most_people=most, seed=seed)
     most = options.rows or MOST_ROWS
-    return make_table_case(columns, task, metric=metric, most_rows=most, seed=seed)
+    return make_table_case(
+        columns,
+        task,
+        metric=metric,
+        most_rows=most,
+        seed=seed,
+        category=options.category or (),
+        keep=options.keep or (),
+    )
 
 
 def shown(result: CompareResult) -> tuple[RenderableType, ...]:

@@ -13,20 +13,19 @@ import pyarrow.compute as pc
 from peckorder._core.cells import is_number
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array
-from peckorder.cli.evaluate import NONE, TARGETS
+from peckorder.cli.evaluate import PLACES
 from peckorder.cli.options import RankOptions
 from peckorder.cli.outputs import Notes
-from peckorder.tables.column_names import first_named
 from peckorder.tables.columns import Columns, check_column, counted, is_empty
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import id_columns
 from peckorder.tables.files.source import short
 from peckorder.tables.files.trec import TARGET
 from peckorder.tables.files.write import to_arrow
-from peckorder.tables.roles import ColumnRole, Role
+from peckorder.tables.roles import ColumnRole, Role, find_target, is_unset
 
 # What `rank` adds to rows.
-ADDED: Final = ("score", "predicted", "position", "gap", "above_cut")
+ADDED: Final = ("score", "predicted", *PLACES)
 TYPED: Final = ("parquet", "jsonl")
 # What floats hold to the last digit.
 _MOST: Final = 1 << 53
@@ -41,13 +40,13 @@ def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptio
         return options
     asked = options.target
     names = [name for name in block.names if name not in ADDED]
-    if asked == NONE and NONE not in names:
+    if is_unset(asked, names):
         target = None
     elif asked is not None:
         check_column(block, "target", asked)
         target = asked
     else:
-        target = TARGET if TARGET in names else first_named(names, TARGETS)
+        target = TARGET if TARGET in names else find_target(block, names).column
     if target is None:
         notes.add("No column of targets: all are 0 in LETOR (--target NAME).")
     else:
@@ -181,12 +180,16 @@ class Spilled:
         self._file: IO[bytes] = TemporaryFile()  # noqa: SIM115
         self._source = ""
         scores: list[Array] = [np.empty(0)]
-        for block in blocks:
-            self._source = block.source
-            scores.append(block.arrays["score"])
-            table = to_arrow(block)
-            with pa.ipc.new_stream(self._file, table.schema) as writer:
-                writer.write_table(table)
+        try:
+            for block in blocks:
+                self._source = block.source
+                scores.append(block.arrays["score"])
+                table = to_arrow(block)
+                with pa.ipc.new_stream(self._file, table.schema) as writer:
+                    writer.write_table(table)
+        except BaseException:  # of a later block
+            self._file.close()
+            raise
         self.score = np.concatenate(scores)
 
     def __enter__(self) -> Self:

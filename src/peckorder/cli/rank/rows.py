@@ -17,13 +17,12 @@ from peckorder.datasets import Documents
 from peckorder.feedback import Queries, is_missing
 from peckorder.gaps import cut_at_gap, gaps
 from peckorder.metrics import ranks
-from peckorder.tables.column_names import QUERY, first_named
-from peckorder.tables.columns import Columns, check_column, cut_out, joined
+from peckorder.tables.columns import Columns, cut_out, joined
 from peckorder.tables.files.read import iter_columns, letor_documents
 from peckorder.tables.files.source import name_of, short
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
 from peckorder.tables.model_rows import ModelRows, unscaled
-from peckorder.tables.roles import ColumnRole, Role, find_column
+from peckorder.tables.roles import ColumnRole, Role, find_column, find_query, given_columns
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
@@ -34,8 +33,8 @@ def scored_blocks(
     """Yield the columns of rows that are kept, with scores."""
     n_before = 0
     for kept, X in _rows(model_rows, file, options, notes):
-        if n_before == 0 and options.qid is not None:
-            check_column(kept, "qid", options.qid)
+        if n_before == 0:
+            given_columns(kept, {"qid": options.qid})
         added = model_rows.added(X)
         others = without_added(kept, notes if n_before == 0 else None)
         n_before += len(kept)
@@ -225,8 +224,12 @@ def _check_together(columns: Columns, seen: set[Hashable], name: str, n_before: 
 
 def _with_columns(block: Columns, options: RankOptions) -> RankOptions:
     """Return the options with the columns that were found by their names."""
-    qid = options.qid or first_named(block.names, QUERY)
-    docid = find_column(block, "docid", options.docid, _DOCUMENTS)
+    given = given_columns(block, {"qid": options.qid, "docid": options.docid})
+    qid, docid = given.get("qid"), given.get("docid")
+    if "qid" not in given:
+        qid = find_query(block, block.names, has_lists=True).column
+    if "docid" not in given:
+        docid = find_column(block, "docid", None, _DOCUMENTS)
     return replace(options, qid=qid, docid=docid)
 
 

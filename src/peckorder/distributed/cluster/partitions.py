@@ -73,7 +73,7 @@ class Scanned:
 
     facts: Facts
     queries: Labels | None
-    output: object
+    output: object = None
     failure: Exception | None = None
 
     def __sizeof__(self) -> int:
@@ -203,9 +203,20 @@ def load(client: "Client", source: Source) -> Partitions:
 
     For fits that ask for more than one thing.
     """
-    partitions = map_partitions(client, source, _block)
-    wait_for(client, partitions.outputs)
-    return partitions
+    from dask import delayed
+
+    # Blocks are results of their own: inside of others they would be in memory twice.
+    make = delayed(source.make, pure=False, traverse=False)
+    tasks = [
+        delayed(_made, pure=False)(__version__, name, make, *item)
+        for name, item in zip(source.titles, source.items, strict=True)
+    ]
+    blocks = client.compute(tasks)
+    scanned = client.map(_scanned, blocks, source.titles, pure=False)
+    partitions = _checked(client, source, scanned, whole=True)
+    kept = [blocks[position] for position in partitions.positions]
+    wait_for(client, kept)
+    return replace(partitions, outputs=kept)
 
 
 def map_partitions(
@@ -228,11 +239,18 @@ def map_partitions(
         delayed(_made_and_scanned, pure=False)(__version__, name, shared, *item)
         for name, item in zip(source.titles, source.items, strict=True)
     ]
-    scanned = client.compute(tasks)
+    partitions = _checked(client, source, client.compute(tasks), whole=whole)
+    return replace(partitions, outputs=client.map(_output_of, partitions.outputs, pure=False))
+
+
+def _checked(
+    client: "Client", source: Source, scanned: list["Future"], *, whole: bool
+) -> Partitions:
+    """Check what was scanned; return the partitions that have rows."""
     facts = client.map(_facts_in, scanned, pure=False)
     with naming_partition(facts, source.titles):
         known = results(client, facts)
-    positions = list(range(len(tasks)))
+    positions = list(range(len(scanned)))
     partitions = Partitions(client, scanned, known, positions, source.has_queries, source.files)
     kept = [k for k, facts in enumerate(known) if facts.n_rows]
     if not kept:
@@ -243,27 +261,31 @@ def map_partitions(
         some = partitions.only(overlapping(partitions.facts))
         names = client.map(_queries_in, some.outputs, pure=False)
         check_whole(results(client, names), some.positions, source.files)
-    return replace(partitions, outputs=client.map(_output_of, partitions.outputs, pure=False))
+    return partitions
 
 
-def _block(part: Part) -> Part:
-    return part
+def _made(version: str, name: str, make: Callable[..., Part], *item: object) -> Part:
+    check_version(version)
+    return in_partition(name, make, *item)
+
+
+def _scanned(part: Part, name: str) -> Scanned:
+    queries = None if part.qid is None else in_partition(name, Queries.of, part.qid).ids
+    return Scanned(facts_of(part, queries), queries)
 
 
 def _made_and_scanned(version: str, name: str, shared: tuple[Any, ...], *item: object) -> Scanned:
     """Make a partition and run a function on it; errors name the partition."""
     make, find, arguments = shared
-    check_version(version)
-    part = in_partition(name, make, *item)
-    queries = None if part.qid is None else in_partition(name, Queries.of, part.qid).ids
-    facts, output = facts_of(part, queries), None
-    if len(part):
-        try:
-            with at_most(1):  # other partitions are other tasks
-                output = in_partition(name, find, part, *arguments)
-        except Exception as error:
-            return Scanned(facts, queries, None, _without_frames(error))
-    return Scanned(facts, queries, output)
+    part = _made(version, name, make, *item)
+    scanned = _scanned(part, name)
+    if not len(part):
+        return scanned
+    try:
+        with at_most(1):  # other partitions are other tasks
+            return replace(scanned, output=in_partition(name, find, part, *arguments))
+    except Exception as error:
+        return replace(scanned, failure=_without_frames(error))
 
 
 def _without_frames(error: Exception) -> Exception:

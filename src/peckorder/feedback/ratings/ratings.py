@@ -26,7 +26,16 @@ from peckorder._core.typing import (
     SparseMatrix,
     VectorLike,
 )
-from peckorder._core.validation import Rule, boolean, did_you_mean, finite, numbers, optional, whole
+from peckorder._core.validation import (
+    Rule,
+    boolean,
+    did_you_mean,
+    finite,
+    numbers,
+    optional,
+    unmasked,
+    whole,
+)
 from peckorder.exceptions import MissingExtraError
 from peckorder.feedback.ratings.csv import CsvForm, read_rows
 from peckorder.feedback.ratings.ids import Ids
@@ -197,6 +206,8 @@ class Ratings(SavedPlainly):
                 f"an array of shape {table.shape} and type {table.dtype}",
             )
         is_rated = ~np.isnan(table) if np.isnan(missing) else table != missing
+        if isinstance(matrix, np.ma.MaskedArray):
+            is_rated &= ~np.ma.getmaskarray(matrix)
         row, column = np.nonzero(is_rated)
         ids = []
         for name, labels, size, position in (
@@ -584,7 +595,7 @@ class Ratings(SavedPlainly):
 
 def _rating_column(name: str, column: ArrayLike) -> Floats:
     """Return the ratings of a frame as numbers; errors name the column and row."""
-    values = np.asarray(column)
+    values = np.asarray(unmasked(f"column {name!r}", column))
     if values.dtype.kind not in "biuf":
         is_number = [v is None or isinstance(v, Real) for v in values.tolist()]
         if not all(is_number):

@@ -152,9 +152,10 @@ def _digest(term: object) -> str:
 def _checked(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise refusal("checkpoint", "be None or a path", repr(path), error=TypeError)
-    check_target("checkpoint", path)
     # Of a link, its target: files beside a link are beside another file.
-    return Path(os.path.realpath(path))
+    target = os.path.realpath(path)
+    check_target("checkpoint", target)
+    return Path(target)
 
 
 def _stream_of(header: dict[str, Any]) -> tuple[dict[str, object], Position]:

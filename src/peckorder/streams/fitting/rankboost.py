@@ -4,11 +4,11 @@ import json
 import os
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from mmap import mmap
 from pathlib import Path
 from tempfile import gettempdir
 from typing import IO, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from peckorder.boosting.blocks import (
     reserve,
 )
 from peckorder.boosting.columns import Cuts, no_sorted
+from peckorder.boosting.compiled.binned_columns import ABSTAINS, N_BINS
 from peckorder.boosting.compiled.pairs import GradedPairs
 from peckorder.boosting.distribution import Distribution, GradedPairSet, unweighted_pairs
 from peckorder.boosting.run_rounds import Booster, Options
@@ -36,13 +37,12 @@ from peckorder.streams.row_errors import locate_errors
 
 # Bytes per row of scores, potentials, and what both are made from.
 _BYTES_PER_ROW = 32
-# More rounds than there will be.
-_NEVER = 1 << 62
 # The arrays of pairs that are not empty.
 _PAIRS = ("levels", "starts", "log_weight", "log_query")
 # The files in the folder of kept rows. Without "terms" they are not complete.
 _NAMES = ("terms", "draft", "rest.npz", "bins")
 _BYTES = "one byte per entry"
+_CHUNK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,8 @@ class KeptRows:
     """Binned rows in a folder beside a checkpoint, until the fit is finished.
 
     They depend on `terms`. The file of these is written last, so that where it is all
-    others are complete.
+    others are complete. It has a digest of them: what has been changed since, or has
+    values that compiled functions would follow out of an array, is made anew.
     """
 
     def __init__(self, checkpoint: Path, terms: dict[str, str]) -> None:
@@ -94,19 +95,28 @@ class KeptRows:
 
     def read(self) -> BinnedRows | None:
         """Return the rows; None if they are not complete, or of other terms."""
-        try:
-            if json.loads(self._path("terms").read_text()) != self._terms:
+        # Of damaged or foreign files anything may be raised.
+        with suppress(Exception):
+            if json.loads(self._path("terms").read_text()) != self._complete_terms():
                 return None
             with np.load(self._path("rest.npz")) as rest:
                 arrays = dict(rest)
-        except (OSError, ValueError, BadZipFile):
-            return None
-        cuts = Cuts(*(arrays[name] for name in Cuts._fields))
-        pairs = unweighted_pairs(*(arrays[name] for name in _PAIRS))
-        shape = len(cuts.n_bins), int(pairs.starts[-1])
-        with suppress(OSError, ValueError), self._path("bins").open("r+b") as file:
-            return BinnedRows(self._mapped(file, shape), cuts, pairs, int(arrays["n_pairs"]))
+            cuts = Cuts(*(arrays[name] for name in Cuts._fields))
+            pairs = unweighted_pairs(*(arrays[name] for name in _PAIRS))
+            shape = len(cuts.n_bins), int(pairs.starts[-1])
+            with self._path("bins").open("r+b") as file:
+                bins = self._mapped(file, shape)
+            if _are_sound(cuts, pairs, bins):
+                return BinnedRows(bins, cuts, pairs, int(arrays["n_pairs"]))
         return None
+
+    def _complete_terms(self) -> dict[str, str]:
+        digest = sha256()
+        for name in ("rest.npz", "bins"):
+            with self._path(name).open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    digest.update(chunk)
+        return {**self._terms, "digest": digest.hexdigest()}
 
     def _mapped(self, file: IO[bytes], shape: tuple[int, int]) -> Ints:
         self._map = mmap(file.fileno(), shape[0] * shape[1])
@@ -133,7 +143,7 @@ class KeptRows:
             file.flush()
             os.fsync(file.fileno())
         draft = self._path("draft")
-        draft.write_text(json.dumps(self._terms))
+        draft.write_text(json.dumps(self._complete_terms()))
         draft.rename(self._path("terms"))
 
     def remove(self) -> None:
@@ -147,6 +157,29 @@ class KeptRows:
 
     def _path(self, name: str) -> Path:
         return self._folder / name
+
+
+def _are_sound(cuts: Cuts, pairs: GradedPairs, bins: Ints) -> bool:
+    """Whether compiled functions can follow the numbers in kept rows."""
+    n_columns, n_rows = bins.shape
+    levels, starts = pairs.levels, pairs.starts
+    integers = (cuts.n_bins, cuts.n_values, levels, starts)
+    reals = (cuts.tops, cuts.lows, pairs.log_weight, pairs.log_query)
+    is_plain = {a.dtype for a in integers} == {np.dtype(np.int64)}
+    is_plain &= {a.dtype for a in reals} == {np.dtype(np.float64)}
+    shapes = [a.shape for a in (*integers[:2], *reals)]
+    wanted = [(n_columns,), (n_columns,), (n_columns, N_BINS), (n_columns,)]
+    wanted += [(n_rows if pairs.log_weight.size else 0,), (len(levels) - 1,)]
+    if not is_plain or shapes != wanted or levels.ndim != 1 or starts.ndim != 1:
+        return False
+    are_parts = levels[0] == 0 and levels[-1] == len(starts) - 1 and (np.diff(levels) > 0).all()
+    are_parts &= starts[0] == 0 and (np.diff(starts) >= 0).all()
+    if not are_parts or cuts.n_bins.min() < 0 or cuts.n_bins.max() > ABSTAINS:
+        return False
+    return all(
+        ((column < n_bins) | (column == ABSTAINS)).all()
+        for column, n_bins in zip(bins, cuts.n_bins.tolist(), strict=True)
+    )
 
 
 def check_room(scratch: Scratch, beside: KeptRows | None, n_entries: int, itemsize: int) -> None:

@@ -125,7 +125,9 @@ def from_csv(
     _DELIMITER.check("delimiter", delimiter)
     _QID_DTYPE.check("qid_dtype", qid_dtype)
     require_pyarrow()
-    files = [_File.of(path, delimiter) for path in found_files(path, _SUFFIXES)]
+    paths = found_files(path, _SUFFIXES)
+    identity = file_identity(paths[0])
+    files = [_File.of(path, delimiter) for path in paths]
     first, where = files[0], files[0].path.name
     given = GivenRoles.of(features, target=target, qid=qid, weight=weight)
     roles = given.find(first.header.names, where)
@@ -140,17 +142,19 @@ def from_csv(
     numbers = _numbers(kinds)
     for file in files[1:]:
         file.values(file.beginning(columns, numbers)[0], kinds, where)
-    # Of a small file, which the stream keeps, nothing has to be read again.
-    files[0] = first._replace(all_rows=values if is_whole else None)
+    # A small file, which the stream keeps, is not read again unless it has changed.
+    if is_whole:
+        files[0] = first._replace(all_rows=values, identity=identity)
     return _CSVFiles(files, roles, kinds, rows)
 
 
 class _File(NamedTuple):
-    """A file and its line of names; perhaps all its rows, if they are few."""
+    """A file and its line of names; perhaps all its rows, and what they are rows of."""
 
     path: Path
     header: "Header"
     all_rows: "pa.RecordBatch | None" = None
+    identity: Sequence[str | int] = ()
 
     @classmethod
     def of(cls, path: Path, delimiter: str) -> "_File":
@@ -201,7 +205,7 @@ class _File(NamedTuple):
 
     def batches(self, columns: list[str], kinds: Mapping[str, _Kind]) -> "Iterator[pa.RecordBatch]":
         """Yield the values of some columns."""
-        if self.all_rows is not None:
+        if self.all_rows is not None and file_identity(self.path) == self.identity:
             yield self.all_rows.select(columns)
             return
         kinds = {name: kinds[name] for name in columns}

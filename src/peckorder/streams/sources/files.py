@@ -131,7 +131,7 @@ def require_pyarrow() -> None:
 
 
 def check_numbers(schema: "pa.Schema", roles: RowRoles, where: str) -> None:
-    """Refuse features and weights that are no numbers; a column may be empty."""
+    """Refuse features and weights that are no numbers; a feature may be empty."""
     import pyarrow as pa
 
     from peckorder.tables.files.arrow import is_numeric
@@ -139,8 +139,9 @@ def check_numbers(schema: "pa.Schema", roles: RowRoles, where: str) -> None:
     for name in roles.features if roles.weight is None else [*roles.features, roles.weight]:
         found = schema.field(name).type
         kind = found.value_type if pa.types.is_dictionary(found) else found
-        if not is_numeric(kind) and not pa.types.is_null(kind):
-            hint = "" if name == roles.weight else "Name the columns to learn from in features=."
+        is_weight = name == roles.weight
+        if not is_numeric(kind) and (is_weight or not pa.types.is_null(kind)):
+            hint = "" if is_weight else "Name the columns to learn from in features=."
             raise refusal(f"column {name!r} of {where!r}", "be numbers", found, hint=hint)
 
 

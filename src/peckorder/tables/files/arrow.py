@@ -126,7 +126,18 @@ def _json_refusal(text: bytes, n_before: int, message: str) -> Exception:
 def to_columns(source: str, table: pa.Table) -> Columns:
     """Return the columns of a table as arrays of NumPy."""
     names = table.column_names
-    return Columns({name: _array(name, table.column(name)) for name in names}, source)
+    arrays = {name: _array(name, table.column(name)) for name in names}
+    orders = {name: order for name in names if (order := _order(table.column(name)))}
+    return Columns(arrays, source, orders=orders)
+
+
+def _order(column: pa.ChunkedArray) -> tuple[str, ...]:
+    """Return the texts of an ordered categorical, lowest first; () of other columns."""
+    if not pa.types.is_dictionary(column.type) or not column.type.ordered:
+        return ()
+    every = {tuple(chunk.dictionary.to_pylist()) for chunk in column.chunks}
+    texts = every.pop() if len(every) == 1 else ()
+    return texts if all(isinstance(text, str) for text in texts) else ()
 
 
 def _array(name: str, column: pa.ChunkedArray) -> Array:

@@ -146,8 +146,8 @@ class _Counted(io.RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read up to `size` bytes, more than `start` has."""
-        data = self._unread + self._raw.read(size - len(self._unread))
+        """Read up to `size` bytes, or those of `start` if they are more."""
+        data = self._unread + self._raw.read(size if size < 0 else max(0, size - len(self._unread)))
         self._unread = b""
         self.n_read += len(data)
         return data

@@ -1,0 +1,109 @@
+"""Masked arrays: missing where missing has a meaning, refused everywhere else."""
+
+import numpy as np
+import pytest
+
+from peckorder import (
+    AggregatePRank,
+    MPRank,
+    MPRankCV,
+    MulticlassPerceptron,
+    PRank,
+    Preferences,
+    RankBoost,
+    Ratings,
+    SVRank,
+    WidrowHoff,
+    losses,
+    metrics,
+)
+from peckorder.collaborative import ItemMean
+from peckorder.exceptions import DataError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 3))
+Y = np.arange(30) % 3
+MASK = np.zeros((30, 3), bool)
+MASK[4, 1] = True
+ROWS = np.ma.array(X, mask=MASK)
+COLUMN = np.ma.array(Y.astype(float), mask=MASK[:, 1])
+ESTIMATORS = [
+    PRank(),
+    PRank(kernel="rbf"),
+    AggregatePRank(n_estimators=4, random_state=0),
+    WidrowHoff(),
+    MulticlassPerceptron(),
+    MPRank(),
+    MPRank(kernel="rbf"),
+    MPRankCV(),
+    SVRank(),
+    RankBoost(n_rounds=3),
+]
+
+
+def name_of(estimator):
+    return repr(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS[:-1], ids=name_of)
+def test_masked_rows_are_refused(estimator):
+    with pytest.raises(DataError, match=r"X must be without masked values; got one in row 4\."):
+        estimator.fit(ROWS, Y)
+    estimator.fit(X, Y)
+    with pytest.raises(DataError, match=r"X must be without masked values; got one in row 4\."):
+        estimator.predict(ROWS)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
+def test_masked_labels_are_refused(estimator):
+    with pytest.raises(DataError, match=r"y must be without masked values; got one in row 4\."):
+        estimator.fit(X, COLUMN)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
+def test_arrays_with_nothing_masked_are_arrays(estimator):
+    plain = estimator.fit(X, Y).predict(X)
+    other = estimator.fit(np.ma.array(X), np.ma.array(Y)).predict(np.ma.array(X))
+    assert np.array_equal(plain, other)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_a_masked_value_is_missing_for_rankboost(dtype):
+    whole = np.round(10 * X).astype(dtype)
+    gaps = np.where(MASK, np.nan, whole)
+    model = RankBoost(n_rounds=5).fit(np.ma.array(whole, mask=MASK), Y)
+    other = RankBoost(n_rounds=5).fit(gaps, Y)
+    assert np.array_equal(model.predict(gaps), other.predict(gaps))
+    assert np.array_equal(model.predict(np.ma.array(whole, mask=MASK)), other.predict(gaps))
+
+
+def test_a_masked_rating_is_none():
+    masked = ItemMean().fit(ROWS, COLUMN)
+    gaps = ItemMean().fit(ROWS.filled(np.nan), COLUMN.filled(np.nan))
+    assert np.array_equal(masked.predict(ROWS), gaps.predict(ROWS.filled(np.nan)))
+    ratings = Ratings.from_matrix(ROWS)
+    assert len(ratings) == X.size - 1
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: MPRank().fit(X, Y, sample_weight=COLUMN), "sample_weight"),
+        (lambda: MPRank().fit(X, Y, offset=COLUMN), "offset"),
+        (lambda: RankBoost().fit(X, Y, sample_weight=COLUMN), "sample_weight"),
+        (lambda: metrics.ndcg(COLUMN, X[:, 0]), "y_true"),
+        (lambda: metrics.ndcg(Y, COLUMN), "y_score"),
+        (lambda: metrics.disagreement(Y, COLUMN), "y_score"),
+        (lambda: metrics.disagreement(Y, X[:, 0], sample_weight=COLUMN), "sample_weight"),
+        (lambda: metrics.average_precision(Y, X[:, 0], good=COLUMN > 1), "good"),
+        (lambda: metrics.rank_loss(COLUMN, Y), "y_true"),
+        (lambda: metrics.kendall_tau(Y, COLUMN), "y_score"),
+        (lambda: losses.pair_loss("mp", COLUMN, Y), "scores"),
+        (lambda: Preferences(np.ma.array([0, 1], mask=[0, 1]), [2, 3]), "better"),
+        (lambda: Preferences([0, 1], [2, 3], np.ma.array([1.0, 1], mask=[0, 1])), "weight"),
+        (lambda: Ratings([1, 2], [1, 2], np.ma.array([1.0, 2], mask=[0, 1])), "value"),
+    ],
+)
+def test_other_masked_columns_are_refused(call, name):
+    with pytest.raises(DataError, match=rf"\b{name} must be without masked values; got one in row"):
+        call()
