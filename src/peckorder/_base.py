@@ -3,6 +3,7 @@
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import ClassVar, Final
 
 import numpy as np
@@ -142,13 +143,35 @@ def checked_weight(sample_weight: object, n_rows: int) -> Floats | None:
     return None if sample_weight is None else weights(sample_weight, n_rows)
 
 
+# By id of an estimator that is being changed: the thread that does so, in a list that is
+# told apart from those of nested calls by its identity.
+_changing: dict[int, list[int]] = {}
+
+
 @contextmanager
 def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
-    """Put the estimator back as it was if anything goes wrong inside."""
-    before = dict(vars(estimator))
+    """Put the estimator back as it was if anything goes wrong inside.
+
+    Refuses to begin while another thread is inside with the same estimator, since what
+    one of them learns would be lost, or mixed with what the other does.
+    """
+    claim = [get_ident()]
     try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
+        owner = _changing.setdefault(id(estimator), claim)
+        if owner != claim:
+            raise refusal(
+                "a model",
+                "be changed by one thread at a time",
+                "another thread is changing this model",
+                error=RuntimeError,
+            )
+        before = dict(vars(estimator))
+        try:
+            yield
+        except BaseException:
+            estimator.__dict__.clear()
+            estimator.__dict__.update(before)
+            raise
+    finally:
+        if _changing.get(id(estimator)) is claim:
+            del _changing[id(estimator)]

@@ -5,8 +5,15 @@ import time
 
 import numpy as np
 import pytest
+from scipy import sparse
+from threadpoolctl import threadpool_limits
 
-from peckorder._core.threads import MIN_ITEMS_PER_THREAD, apart, share
+from peckorder import MPRank, MPRankCV, Ratings, SVRank
+from peckorder._core import threads
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, _blas, apart, blas_threads_for, share
+from peckorder.collaborative.personal.item_kernel import ItemKernel
+from peckorder.collaborative.personal.models import KernelModel
+from peckorder.distributed.people.tasks import HeldOut, OnRows, learn_people
 from peckorder.ordinal.compiled import dual, ensemble
 from support.helpers import integer_data, make, raises_unchanged, same, shown
 
@@ -201,3 +208,96 @@ def test_arrays_of_threads_have_no_neighbours(array):
     start, room = (a.__array_interface__["data"][0] for a in (copied, copied.base))
     assert start - room >= 128
     assert copied.base.nbytes - copied.nbytes >= 256
+
+
+def blas_threads():
+    return [library.get_num_threads() for library in _blas()]
+
+
+@pytest.fixture
+def two_threads():
+    """Let linear algebra have two threads, whatever this machine has."""
+    with threadpool_limits(2, user_api="blas"):
+        if set(blas_threads()) != {2}:
+            pytest.skip("this linear algebra has no threads")
+        yield
+        assert set(blas_threads()) == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_linear_algebra_of_few_products_has_one_thread():
+    with blas_threads_for(1e3):
+        assert set(blas_threads()) == {1}
+        with blas_threads_for(1e3), blas_threads_for(1e12):
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {1}
+    assert set(blas_threads()) == {2}
+    with blas_threads_for(1e12):
+        assert set(blas_threads()) == {2}
+    with pytest.raises(Failure), blas_threads_for(1e3):
+        raise Failure
+    assert set(blas_threads()) == {2}
+
+
+def test_the_number_of_threads_is_put_back_by_whoever_leaves_last():
+    before = blas_threads()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def first():
+        with blas_threads_for(0):
+            begun.set()
+            assert go_on.wait(10.0)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert begun.wait(10.0)
+    with blas_threads_for(0):
+        go_on.set()
+        thread.join(10.0)
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+
+
+def test_the_number_of_threads_is_put_back_after_many_at_once():
+    before = blas_threads()
+
+    def work():
+        for _ in range(300):
+            with blas_threads_for(0):
+                assert set(blas_threads()) == {1}
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60.0)
+    assert blas_threads() == before
+
+
+SMALL = {
+    "MPRank": lambda: MPRank().fit(X, Y),
+    "MPRank, kernel": lambda: MPRank(kernel="rbf").fit(X, Y),
+    "MPRank.partial_fit": lambda: MPRank().partial_fit(X, Y),
+    "MPRankCV": lambda: MPRankCV().fit(X, Y),
+    "SVRank": lambda: SVRank().fit(X, Y),
+    "a person": lambda: KernelModel.learn(KERNEL, np.arange(9), np.arange(9.0), None),
+    "scores of a person": lambda: PERSON.scores(slice(None)),
+    "a fleet": lambda: learn_people(ON_ROWS, [0, 1]),
+}
+KERNEL = ItemKernel(X[:20], sparse.csc_array((2, 20), dtype=np.float32), None)
+PERSON = KernelModel(KERNEL, np.arange(9), np.arange(9.0), 0.0, 1.0)
+_RATINGS = Ratings([0, 0, 1, 1], [0, 1, 0, 1], [1.0, 2.0, 3.0, 5.0])
+ON_ROWS = OnRows(MPRank(), _RATINGS, np.eye(2), np.array([-1, -1]), HeldOut(None, ()))
+
+
+@pytest.mark.parametrize("learn", SMALL.values(), ids=SMALL)
+@pytest.mark.usefixtures("two_threads")
+def test_small_problems_are_solved_by_one_thread(learn, monkeypatch):
+    numbers = []
+    real = threads._set_blas_threads
+    monkeypatch.setattr(
+        threads, "_set_blas_threads", lambda given: (numbers.append(given[0]), real(given))
+    )
+    learn()
+    assert numbers[0] == 1
+    assert numbers[-1] == 2

@@ -94,7 +94,7 @@ def test_a_model_takes_the_place_of_models_only(folder, capsys):
 
 def test_where_no_file_can_be_made_is_told_before_any_work(folder, capsys, monkeypatch):
     monkeypatch.setattr("peckorder.cli.compare.load_case", lambda *options: 1 / 0)
-    long = "n" * 255  # and a draft has a longer name
+    long = "n" * 256
     for words in (("compare", "t.csv", "--save", long), ("compare", "t.csv", "-o", long)):
         assert check_refused(capsys, *words).endswith(
             f" must be where a file can be made; got {long!r} (File name too long)."

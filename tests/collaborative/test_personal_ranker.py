@@ -1,5 +1,6 @@
 """PersonalRanker: what it learns of a person, answers, and takes in."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -160,7 +161,10 @@ def test_recommendations_are_the_best_of_what_is_not_rated():
     assert_array_equal(listed.above_cut, cut_at_gap(listed.scores))
     assert len(listed) == 6
     assert str(listed).splitlines()[0] == "item  score    gap  above cut"
-    assert str(listed).splitlines()[1].startswith(f"{free[0]}   {listed.scores[0]:5.2f}")
+    assert listed.scores[0] > 5.0
+    assert str(listed).splitlines()[1].startswith(f"{free[0]}    5.00")
+    assert str(listed).splitlines()[-1].startswith(f"{free[5]}   {listed.scores[5]:5.2f}")
+    assert listed.is_personal
 
 
 def test_recommendations_may_have_rated_items_or_be_few():
@@ -184,8 +188,9 @@ def test_explanations_add_up(item):
         explanation.by_factors + explanation.by_viewers.sum(), explanation.by_items.sum(), atol=1e-5
     )
     assert sorted(explanation.items.tolist()) == RATINGS.of("u3").items.tolist()
-    assert (np.diff(np.abs(explanation.by_items)) <= 0).all()
-    assert (np.diff(np.abs(explanation.by_viewers)) <= 0).all()
+    for terms in (explanation.by_items, explanation.by_viewers):
+        order = sorted(terms.tolist(), key=lambda term: (term < 0, -abs(term)))
+        assert terms.tolist() == order
     raters = RATINGS.users[~np.isnan(RATINGS.matrix()[:, item - 100])].tolist()
     assert set(explanation.viewers.tolist()) <= set(raters)
 
@@ -231,3 +236,25 @@ def test_float_ids_and_numbers_of_numpy_are_one_person():
     model.update(np.int64(1), np.int64(5), 4.0)
     assert model.recommend(1, exclude_rated=False).items.tolist()
     assert same(model._rated(1)[1], np.array([4.0, 2.0]))
+
+
+def test_clipped_scores_are_within_the_range_of_ratings_and_the_others_keep_the_order():
+    scores, shown = MODEL.predict("u3"), MODEL.predict("u3", clip=True)
+    assert_array_equal(shown, np.clip(scores, 1.0, 5.0))
+    assert (scores != shown).any()
+    assert len(set(scores.tolist())) == len(scores)
+
+
+def test_two_models_by_default_are_equal():
+    first, second = (PersonalRanker(max_iter=3).fit(RATINGS) for _ in range(2))
+    assert_array_equal(first.predict("u3"), second.predict("u3"))
+    assert first.to_bytes() == second.to_bytes()
+
+
+def test_a_copy_has_its_own_people():
+    model = PersonalRanker(n_factors=1, max_iter=2).fit(RATINGS)
+    before = model.predict("u3")
+    copied = copy.copy(model)
+    copied.update("u3", 100, 1.0)
+    assert_array_equal(model.predict("u3"), before)
+    assert not np.array_equal(copied.predict("u3"), before)

@@ -1,9 +1,11 @@
 """What PersonalRanker refuses, and people it knows too little of."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils import Bunch
 
 from peckorder import MPRankCV, Ratings
@@ -148,14 +150,14 @@ def test_questions(ask, error, sentence):
     model = fitted()
     with pytest.raises(error, match=exactly(sentence)):
         ask(model)
-    assert model._people == model._changed == {}
+    assert len(model._people) == 0
 
 
 def test_an_error_of_the_estimator_leaves_the_ranker_as_it_was():
     model = fitted(estimator=MPRankCV(cost="none"))
     with pytest.raises(ValueError, match=r"^MPRankCV: cost must be"):
         model.update("a", "z", 3)
-    assert model._people == model._changed == {}
+    assert len(model._people) == 0
 
 
 def test_explanations_are_of_the_kernel():
@@ -167,26 +169,29 @@ def test_explanations_are_of_the_kernel():
         model.explain("a", "w")
 
 
-@pytest.mark.parametrize(("user", "count"), [("c", 3), ("d", 1)])
-def test_a_person_without_two_ratings_has_shifted_item_means(user, count):
+TOO_FEW = (
+    "PersonalRanker: a person has too few different ratings to learn from: the item means "
+    "are used, shifted to the level of the person's ratings, if any."
+)
+
+
+@pytest.mark.parametrize("user", ["c", "d"])
+def test_a_person_without_two_ratings_has_shifted_item_means(user):
     model = fitted()
     values = RATINGS.of(user).values
     rated = ~np.isnan(RATINGS.restrict(users=[user]).matrix()[0])
     expected = (values - model.item_means_[rated]).mean()
-    sentence = (
-        f"PersonalRanker: too few different ratings of user {user!r} to learn from, "
-        f"{count} in all: the item means are used, shifted by {expected:+.2f} to the "
-        "level of the person's ratings."
-    )
-    with pytest.warns(UserWarning, match=exactly(sentence)):
+    with pytest.warns(UserWarning, match=exactly(TOO_FEW)):
         scores = model.predict(user)
     assert_allclose(scores - model.item_means_, expected)
     assert_allclose(scores[rated].mean(), values.mean())
-    with pytest.warns(UserWarning, match=exactly(sentence)):
+    with pytest.warns(UserWarning, match=exactly(TOO_FEW)):
         listed = model.recommend(user, exclude_rated=False)
+    assert not listed.is_personal
+    assert str(listed).splitlines()[-1] == "not personal: too little is known of the person"
     best = np.argsort(-model.item_means_, kind="stable")
     assert listed.items.tolist() == RATINGS.items[best].tolist()
-    with pytest.warns(UserWarning, match=exactly(sentence)):
+    with pytest.warns(UserWarning, match=exactly(TOO_FEW)):
         explanation = model.explain(user, "z")
     assert_allclose(explanation.score, scores[3])
     assert len(explanation.items) == len(explanation.viewers) == 0
@@ -195,7 +200,7 @@ def test_a_person_without_two_ratings_has_shifted_item_means(user, count):
 def test_a_person_whose_ratings_are_all_held_back_has_the_item_means():
     left = RATINGS.restrict(items=["w", "y", "z"])
     model = PersonalRanker(n_factors=1, random_state=0).fit(left)
-    with pytest.warns(UserWarning, match=r"learn from, 0 in all: the item means are used\.$"):
+    with pytest.warns(UserWarning, match=exactly(TOO_FEW)):
         scores = model.predict("d")
     assert_allclose(scores, model.item_means_)
 
@@ -203,7 +208,7 @@ def test_a_person_whose_ratings_are_all_held_back_has_the_item_means():
 def test_with_an_estimator_two_ratings_are_too_few():
     model = fitted(references=["a", "b"])
     model.update("new", "w", 1).update("new", "x", 5)
-    with pytest.warns(UserWarning, match="user 'new' to learn from, 2 in all"):
+    with pytest.warns(UserWarning, match=exactly(TOO_FEW)):
         model.predict("new")
 
 
@@ -233,8 +238,44 @@ def test_people_added_are_counted_and_a_near_miss_is_named():
 @pytest.mark.parametrize("rating", [0.5, 5.5])
 def test_a_rating_off_the_range_is_taken_with_a_warning(rating):
     model = fitted()
-    sentence = f"PersonalRanker: rating should be from 1 to 5, as those of fit are; got {rating}."
+    sentence = "PersonalRanker: a rating is outside the range of those given to fit, 1 to 5."
     with pytest.warns(UserWarning, match=exactly(sentence)):
         model.update("a", "z", rating)
-    assert model._changed["a"][1].tolist() == [5, 1, 3, rating]
+    assert model._people.get("a").ratings[1].tolist() == [5, 1, 3, rating]
     model.update("a", "z", 5).update("a", "z", 1)
+
+
+@pytest.mark.parametrize("rating", [1e200, -1e200, 4006.0, -4000.0])
+def test_a_rating_far_off_the_range_is_refused(rating):
+    model = fitted().update("a", "z", 2)
+    before = model.predict("a")
+    sentence = (
+        "PersonalRanker: rating must be near the ratings of fit, which are from 1 to 5; got "
+        f"{rating!r}."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        model.update("a", "z", rating)
+    assert_array_equal(model.predict("a"), before)
+
+
+@pytest.mark.parametrize("rating", [4005.0, -3999.0])
+def test_the_farthest_rating_has_finite_scores(rating):
+    with pytest.warns(UserWarning, match="outside the range"):
+        model = fitted().update("a", "z", rating)
+    assert np.isfinite(model.predict("a")).all()
+
+
+def test_many_people_of_whom_too_little_is_known_are_one_warning():
+    users = [f"person {k}" for k in range(50)]
+    model = fitted()
+    for user in users:
+        model.update(user, "w", 3.0)
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("default")
+        for user in users:
+            model.predict(user)
+    assert [str(warning.message) for warning in shown] == [TOO_FEW]
+
+
+def test_people_compared_with_themselves_alone_have_a_list_that_is_not_personal():
+    assert not fitted(references=["a"]).recommend("a", exclude_rated=False).is_personal

@@ -21,7 +21,7 @@ from support.helpers import exactly
 from support.worker_tasks import Deadly, all_of
 
 RATINGS = make_ratings(60, 30, random_state=1)
-SOURCES = str(Path(_people.__file__).parents[2])
+SOURCES, TESTS = Path(_people.__file__).parents[3], Path(__file__).parents[1]
 
 
 def workers():
@@ -208,10 +208,76 @@ def check_all_is_taken_away(folder):
 
 def driver(path, number, n_jobs, folder):
     """Run a program that sends itself a signal in the midst of its work."""
-    return subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(path), str(int(number)), str(n_jobs)],
-        env=os.environ | {"PYTHONPATH": SOURCES, "TMPDIR": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return driver_of(SCRIPT, folder, str(path), str(int(number)), str(n_jobs))
+
+
+def driver_of(script, folder, *arguments):
+    # Files, not pipes, which the processes that outlive it would keep open.
+    with (folder / "out").open("w+") as out, (folder / "err").open("w+") as err:
+        ended = subprocess.run(
+            [sys.executable, "-c", script, *arguments],
+            env=os.environ | {"PYTHONPATH": f"{SOURCES}:{TESTS}", "TMPDIR": str(folder)},
+            stdout=out,
+            stderr=err,
+            check=False,
+        )
+    ended.stdout, ended.stderr = (folder / "out").read_text(), (folder / "err").read_text()
+    return ended
+
+
+ONE_PROCESS = """
+import os, signal, sys
+import psutil
+from peckorder.collaborative import PersonalRanker
+from peckorder.datasets import make_ratings
+from peckorder.distributed.people import fit_people as module
+from peckorder.distributed.people.workers import Processes
+
+module.workers_for = lambda task, client, n_jobs: Processes(task, n_jobs)
+
+def stop(done, total):
+    if done >= 5:
+        print(*(child.pid for child in psutil.Process().children(recursive=True)), flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+ratings = make_ratings(60, 30, random_state=1)
+module.fit_people(ratings, None, PersonalRanker(n_factors=1), n_jobs=1, progress=stop)
+"""
+
+
+BUSY = """
+import os, signal, sys
+from pathlib import Path
+from time import sleep
+import psutil
+from peckorder.distributed.people.workers import Processes
+from support.worker_tasks import Busy
+
+folder = Path(sys.argv[1])
+Processes(Busy({}, str(folder)), 1).submit([0])
+while not (folder / "begun").exists():
+    sleep(0.01)
+print(*(child.pid for child in psutil.Process().children(recursive=True)), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it ends when it is done")
+
+
+@pytest.mark.parametrize("script", [ONE_PROCESS, pytest.param(BUSY, marks=linux)])
+def test_processes_end_when_their_driver_is_killed(script, tmp_path):
+    ended = driver_of(script, tmp_path, str(tmp_path))
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    pids = [int(pid) for pid in ended.stdout.split()]
+    assert pids
+    begin = monotonic()
+    while any(map(is_alive, pids)):
+        assert monotonic() - begin < 30
+        sleep(0.1)
+    check_all_is_taken_away(tmp_path)
+
+
+def is_alive(pid):
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

@@ -4,6 +4,7 @@ import gzip
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from peckorder import Ratings
@@ -38,6 +39,20 @@ def test_other_columns_and_places():
     text = "5;x;ann;7\n3;y;bob;9\n"
     ratings = read(text, user=2, item=3, rating=0, sep=";", header=False)
     assert rows(ratings) == [("ann", 7, 5.0), ("bob", 9, 3.0)]
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["userId,movieId,rating,timestamp", "user_id,film,stars,user", "User-ID,ISBN,Book-Rating,year"],
+)
+def test_usual_names_of_columns(names):
+    text = f"{names}\nann,7,5,bob\n"
+    user = "bob" if names.endswith(",user") else "ann"  # the name itself comes first
+    assert rows(read(text)) == [(user, 7, 5.0)]
+    frame = pd.read_csv(io.StringIO(text))
+    assert rows(Ratings.from_frame(frame)) == [(user, 7, 5.0)]
+    frame.to_parquet(stored := io.BytesIO())
+    assert rows(Ratings.read_parquet(stored)) == [(user, 7, 5.0)]
 
 
 def test_separators_of_several_characters():
@@ -190,7 +205,7 @@ def test_damaged_lines_are_refused(line, more, sentence):
         (
             HEAD,
             {"header": False},
-            "user must be a place from 0 on if header=False; got 'user'.",
+            "user must be a place from 0 on if header=False; got None.",
         ),
         (
             HEAD,
@@ -212,8 +227,8 @@ def test_damaged_lines_are_refused(line, more, sentence):
         ),
         (HEAD, {"item_dtype": float}, "item_dtype must be None, int or str; got "
          "<class 'float'>."),
-        (HEAD, {"user": -1}, "user must be the name of a column or its place from 0 "
-         "on; got -1."),
+        (HEAD, {"user": -1}, "user must be None, the name of a column or its place from "
+         "0 on; got -1."),
     ],
 )  # fmt: skip
 def test_refusals(text, options, sentence):

@@ -1,5 +1,6 @@
 """What tests of fleets need in processes of their own: tasks that end these."""
 
+import ctypes
 import os
 import signal
 from dataclasses import dataclass, field
@@ -52,6 +53,14 @@ class Deadly:
 
     def stored(self, row, model):
         return str(model).encode()
+
+
+class Busy(Deadly):
+    """A task that keeps all threads of its process waiting, as a decomposition does."""
+
+    def learn(self, row, rated, values):
+        (Path(self.folder) / "begun").touch()
+        ctypes.PyDLL(None).sleep(60)
 
 
 class Unlucky(Deadly):

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import peckorder
-from peckorder.tables.column_names import carried
+from peckorder._core.column_names import carried
 from peckorder.tables.columns import counted, drawn
 from peckorder.tables.features import Coding, matrix_of
 from peckorder.tables.files.arrow_cells import numbers, remark, typed, whole_ids

@@ -74,6 +74,9 @@ def _check_path(what: str, path: PathLike) -> None:
     """Raise if a path cannot be written to, as far as it shows."""
     _PATH.check(what, path)
     shown, final = repr(os.fspath(path)), Path(path)
+    if len(os.fsencode(final.name)) > _LONGEST_NAME:
+        got = f"{shown} (File name too long)"
+        raise refusal(what, "be where a file can be made", got, error=OSError)
     if _descriptor(path) is not None:
         if not final.exists():
             raise refusal(what, "be open", shown, error=FileNotFoundError)

@@ -1,17 +1,18 @@
-"""Work shared among threads that Ctrl-C can still interrupt."""
+"""Work shared among threads that Ctrl-C can still interrupt; threads of linear algebra."""
 
 from _thread import start_new_thread
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from os import cpu_count
 from queue import SimpleQueue
-from threading import Event
+from threading import Event, Lock
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from peckorder._core.typing import Array
 
@@ -166,3 +167,52 @@ def apart(array: Array) -> Array:
     copied = room[APART:-APART].reshape(array.shape)
     copied[...] = array
     return copied
+
+
+# Multiplications that repay threads of BLAS: some 50 ms of one core. Fewer would wait
+# for each other longer than they work, as they spin: on a busy machine a hundred times.
+_MANY_PRODUCTS: Final = 1e9
+# BLAS has one number of threads for the whole process: whoever comes first lowers it,
+# and whoever leaves last puts it back. Nothing is computed while the lock is held.
+_few_threads = Lock()
+_n_inside = 0
+_numbers_before: list[int] = []
+
+
+@cache
+def _blas() -> list[Any]:
+    """Return the libraries of linear algebra; to find them takes milliseconds."""
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    return [library for library in found if library.get_num_threads() is not None]
+
+
+def _set_blas_threads(numbers: list[int]) -> None:
+    for library, number in zip(_blas(), numbers, strict=True):
+        library.set_num_threads(number)
+        # From 3.7 on, threadpoolctl ignores other threads than the first to set one.
+        getattr(library, "clear_controlling_thread", int)()
+
+
+@contextmanager
+def blas_threads_for(n_products: float) -> Iterator[None]:
+    """Limit linear algebra of few multiplications to one thread while inside.
+
+    Takes some microseconds. Others that compute meanwhile are limited as well, since
+    the limit is that of the process.
+    """
+    global _n_inside  # noqa: PLW0603
+    if n_products >= _MANY_PRODUCTS:
+        yield
+        return
+    with _few_threads:
+        if _n_inside == 0:
+            _numbers_before[:] = [library.get_num_threads() for library in _blas()]
+            _set_blas_threads([1] * len(_numbers_before))
+        _n_inside += 1
+    try:
+        yield
+    finally:
+        with _few_threads:
+            _n_inside -= 1
+            if _n_inside == 0:
+                _set_blas_threads(_numbers_before)

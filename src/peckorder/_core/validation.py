@@ -273,7 +273,7 @@ def masked_as_nan(X: MatrixLike) -> MatrixLike:
     if not (isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X)):
         return X
     dtype = np.float32 if X.dtype == np.float32 else np.float64
-    return np.asarray(X.astype(dtype).filled(np.nan))
+    return np.asarray(np.ma.filled(X.astype(dtype), np.nan))
 
 
 def numbers(name: str, values: object, *, finite: bool = False) -> Floats:

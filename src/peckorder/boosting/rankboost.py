@@ -165,6 +165,9 @@ class RankBoost(ScoreEstimator, stored=True):
 
     Successive halving over ``n_rounds`` works; over ``n_samples`` it cuts queries.
 
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
+
     References
     ----------
     .. [1] Y. Freund, R. Iyer, R. E. Schapire and Y. Singer, "An Efficient Boosting

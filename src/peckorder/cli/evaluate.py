@@ -9,6 +9,7 @@ import pyarrow as pa
 from rich.console import RenderableType
 
 from peckorder import metrics
+from peckorder._core import column_names as words
 from peckorder._core.cells import is_number
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
@@ -19,7 +20,6 @@ from peckorder.compare.run_evaluation import check_measures, judge, measure
 from peckorder.compare.table_case import known_rows
 from peckorder.feedback import is_missing
 from peckorder.metrics import intervals
-from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, counted, distinct, listed, numeric, split_names
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import numbers_of, typed

@@ -262,13 +262,13 @@ def check_outputs(
     for option, path in outputs.items():
         if path is None or is_standard(path):
             continue
+        check_target(path)
         if any(_is_same(path, other) for other in read):
             raise refusal(option, "be another file than what is read", f"{str(path)!r} for both")
         for before, other in seen.items():
             if _is_same(path, other):
                 raise refusal(f"{before} and {option}", "be two files", f"{str(path)!r} for both")
         seen[option] = path
-        check_target(path)
 
 
 def check_model(option: str, path: PathLike) -> None:

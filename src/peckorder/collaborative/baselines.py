@@ -156,6 +156,9 @@ class ItemMean(ViewerModel, stored=True):
     -----
     O(n_items n_viewers) time.
 
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
+
     Examples
     --------
     >>> from peckorder.collaborative import ItemMean
@@ -207,6 +210,9 @@ class MinNormRegression(ViewerModel, stored=True):
     Notes
     -----
     O(n m min(n, m)) time for the n items that the person rated and m viewers.
+
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
 
     Examples
     --------
@@ -288,6 +294,9 @@ class VectorSimilarity(ViewerModel, stored=True):
     Notes
     -----
     O(n_items n_viewers) time.
+
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
 
     Examples
     --------
@@ -376,6 +385,9 @@ class NearestRanker(ViewerModel, stored=True):
     -----
     O(r m n log n) time for n items that the person rated, m viewers and r ratings;
     O(n m) memory.
+
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
 
     Examples
     --------

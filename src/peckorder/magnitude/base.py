@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from peckorder._base import ScoreEstimator, all_or_nothing, checked_offset, checked_weight
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
+from peckorder._core.threads import blas_threads_for
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, check_csr, check_finite, check_parameters, unmasked
 from peckorder.feedback import Queries, read_grades
@@ -76,10 +77,16 @@ class MagnitudeModel(ScoreEstimator):
         with all_or_nothing(self):
             self._check()
             training = self._read(X, y, qid, sample_weight, offset, reset=True)
-            with np.errstate(over="ignore", invalid="ignore"):
+            few = blas_threads_for(self._n_products(training))
+            with np.errstate(over="ignore", invalid="ignore"), few:
                 self._fit(training)
             self._has_offset = offset is not None
         return self
+
+    def _n_products(self, training: TrainingRows) -> float:
+        """Return about how many multiplications a decomposition takes."""
+        n, d = float(training.n_rows), float(self.n_features_in_)
+        return n * d * min(n, d) if self.kernel == "linear" else n * n * max(n, d)
 
     def _check(self) -> None:
         """Refuse invalid parameters."""

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal, warn
+from peckorder._core.threads import blas_threads_for
 from peckorder._core.typing import Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, one_of, optional, positive, whole
 from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
@@ -80,9 +81,9 @@ class SquaredModel(MagnitudeModel):
             )
         leave_out = LeaveOut(training)
         ridge = training.weights.ridge(self._fitted_C, 2 if keep == "C" else 0)
-        if method == "paper":
-            return float(leave_out.pair_error_as_printed(ridge, cost))
-        return float(leave_out.pair_error(ridge, cost))
+        error = leave_out.pair_error if method == "exact" else leave_out.pair_error_as_printed
+        with blas_threads_for(self._n_products(training)):
+            return float(error(ridge, cost))
 
     def leave_one_out_predictions(self, keep: str = "C") -> Floats:
         """Return the score of each training row by a model learnt without it.
@@ -111,7 +112,8 @@ class SquaredModel(MagnitudeModel):
         training = self._training_to_leave_out("leave_one_out_predictions", keep, 2)
         ridge = training.weights.ridge(self._fitted_C, 1 if keep == "C" else 0)
         scores = np.full(len(self.dual_coef_), np.nan)
-        scores[training.kept] = training.y - LeaveOut(training).row_residuals(ridge)
+        with blas_threads_for(self._n_products(training)):
+            scores[training.kept] = training.y - LeaveOut(training).row_residuals(ridge)
         return scores
 
     def _training_to_leave_out(self, name: str, keep: str, least: int) -> TrainingRows:
@@ -268,6 +270,9 @@ class MPRank(SquaredModel, stored=True):
     they are multiplied, so that they may be far from zero. Single-precision rows are
     multiplied in single precision, and the solution is mended in double.
 
+    `predict`, `save` and copying may run in several threads at once; `fit` and
+    `partial_fit` may not run beside anything else on the same object.
+
     References
     ----------
     .. [1] C. Cortes, M. Mohri and A. Rastogi, "Magnitude-Preserving Ranking
@@ -382,7 +387,9 @@ class MPRank(SquaredModel, stored=True):
                 rule, got = ("given", None) if before.has_queries else ("None", "another")
                 raise refusal("qid", f"be {rule}, as in the calls before", got)
             has_offset = offset is not None or (not is_first and self._has_offset)
-            self._fit_moments(before.add(*batch.columns))
+            d = self.n_features_in_
+            with blas_threads_for((batch.n_rows + float(d)) * d**2):
+                self._fit_moments(before.add(*batch.columns))
             self._has_offset = has_offset
         return self
 

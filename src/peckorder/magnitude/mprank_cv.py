@@ -77,6 +77,9 @@ class MPRankCV(SquaredModel, stored=True):
     O(n^3) time and O(n^2) memory for each gamma and n rows; O(n^2 d) with a linear
     kernel and d features, if d is far less than n.
 
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
+
     Examples
     --------
     >>> from peckorder import MPRankCV

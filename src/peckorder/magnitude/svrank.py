@@ -124,6 +124,9 @@ class SVRank(MagnitudeModel, stored=True):
     far beyond ``1e12``, the norm is lost in rounding beside the pairs. A warning is
     given then, and `dual_gap_` remains valid.
 
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
+
     References
     ----------
     .. [1] C. Cortes, M. Mohri and A. Rastogi, "Magnitude-Preserving Ranking

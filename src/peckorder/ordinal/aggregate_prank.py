@@ -158,6 +158,9 @@ class AggregatePRank(KernelEstimator, stored=True):
     So the model is the same, bit for bit, on any number of threads and however a stream
     is cut into batches, and the first members are the same however many follow.
 
+    `predict`, `save` and copying may run in several threads at once; `fit`,
+    `partial_fit` and `progressive` may not run beside anything else on the same object.
+
     References
     ----------
     .. [1] E. F. Harrington, "Online Ranking/Collaborative Filtering Using the

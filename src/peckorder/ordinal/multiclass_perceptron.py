@@ -65,6 +65,9 @@ class MulticlassPerceptron(OrdinalEstimator, stored=True):
     A pass costs O(nnz(X) * n_classes) time and, beyond the data,
     O(n_features * n_classes) memory.
 
+    `predict`, `save` and copying may run in several threads at once; `fit`,
+    `partial_fit` and `progressive` may not run beside anything else on the same object.
+
     References
     ----------
     .. [1] K. Crammer and Y. Singer, "Pranking with Ranking", NIPS 14, 2001.

@@ -276,6 +276,9 @@ class PRank(KernelEstimator, stored=True):
     are no multiples of the step. Rows -3, 1, 3, 1 of classes 1, 1, 2, 3 lead from
     b = (1, 1) / 2 by (8, 11) / 19 to (20, 3) / 44: crossed.
 
+    `predict`, `save` and copying may run in several threads at once; `fit`,
+    `partial_fit` and `progressive` may not run beside anything else on the same object.
+
     References
     ----------
     .. [1] K. Crammer and Y. Singer, "Pranking with Ranking", NIPS 14, 2001.

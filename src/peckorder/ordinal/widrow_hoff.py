@@ -73,6 +73,9 @@ class WidrowHoff(OrdinalEstimator, stored=True):
     A pass costs O(nnz(X)) time and, beyond the data, O(n_features) memory. `eta` and
     `step` may be changed between calls of `partial_fit`.
 
+    `predict`, `save` and copying may run in several threads at once; `fit`,
+    `partial_fit` and `progressive` may not run beside anything else on the same object.
+
     References
     ----------
     .. [1] K. Crammer and Y. Singer, "Pranking with Ranking", NIPS 14, 2001.

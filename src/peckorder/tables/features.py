@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
+from peckorder._core import column_names as words
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats
 from peckorder.feedback import is_missing
-from peckorder.tables import column_names as words
 from peckorder.tables.coded_columns import Coders, coded, coded_names, with_codes
 from peckorder.tables.coders import (
     PARTS,

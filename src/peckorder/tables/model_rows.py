@@ -8,11 +8,11 @@ from typing import Any, Final, Self
 import numpy as np
 from scipy import sparse as sp
 
+from peckorder._core import column_names as words
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats, Predictor
 from peckorder.boosting.rankboost import RankBoost
 from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
-from peckorder.tables import column_names as words
 from peckorder.tables.answers import Cuts, LabelScale
 from peckorder.tables.coders import Coder, LeftOut, Number
 from peckorder.tables.columns import Columns, listed

@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
+from peckorder._core import column_names as words
 from peckorder._core.cells import number_of
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array
 from peckorder._core.validation import did_you_mean
-from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, check_column, is_empty, listed, numeric
 
 

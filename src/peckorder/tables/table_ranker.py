@@ -1,7 +1,6 @@
 """TableRanker: columns are prepared, then ranked."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from peckorder._base import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE
+from peckorder._base import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE, all_or_nothing
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters
@@ -175,6 +174,9 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
     O(n d) time and memory for n rows and d prepared columns, beside the ranker's.
 
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
+
     Examples
     --------
     >>> import numpy as np
@@ -236,9 +238,12 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 ranker = type(self.ranker).__name__
                 rule = f"be left out of fit for a {ranker}, which does not take it"
                 raise refusal(name, rule, "one", error=TypeError)
-        # Names are kept of a copy: a fit that fails leaves this model as it was.
-        fresh: Any = copy(self)
-        names, arrays = fresh._table(X, reset=True)
+        with all_or_nothing(self):
+            self._fit(X, y, fit_params)
+        return self
+
+    def _fit(self, X: MatrixLike, y: VectorLike, fit_params: Mapping[str, object]) -> None:
+        names, arrays = self._table(X, reset=True)
         orders, categories = categoricals(X, names)
         table = Columns(dict(zip(names, arrays, strict=True)), "X", orders=orders)
         coding = Coding.of(
@@ -254,26 +259,18 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             query = None if qid is None else Queries.of(qid, len(prepared)).of_rows()
             heights = heights_of(self.ranker, y, len(prepared))
             coding, prepared = coding.with_codes(prepared, heights, query)
-        shift, scale = None, None
+        self.shift_, self.scale_ = None, None
         if self.scale:
             if np.isinf(prepared).any():
                 column = int(np.argmax(np.isinf(prepared).any(axis=0)))
                 got = f"some in column {coding.features[column]!r}"
                 raise refusal("X", "be without infinity", got, error=ValueError)
-            shift, scale = scaling = Scaling.learn(prepared)
+            self.shift_, self.scale_ = scaling = Scaling.learn(prepared)
             prepared = scaling.apply(prepared)
-        ranker = clone(self.ranker).fit(prepared, y, **fit_params)
         reasons = {role.column: role.why for role in coding.column_roles}
-        coders = [coding.coders.get(name, LeftOut(reasons[name])) for name in names]
-        self.ranker_, self.coders_ = ranker, coders
-        self.shift_, self.scale_ = shift, scale
+        self.coders_ = [coding.coders.get(name, LeftOut(reasons[name])) for name in names]
         self.answer_ = None
-        self.n_features_in_ = fresh.n_features_in_
-        if hasattr(fresh, "feature_names_in_"):
-            self.feature_names_in_ = fresh.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return self
+        self.ranker_ = clone(self.ranker).fit(prepared, y, **fit_params)
 
     @classmethod
     def _of(

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from peckorder._core import column_names as words
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools
 from peckorder._core.validation import one_of, optional
 from peckorder.feedback import Ratings
-from peckorder.tables import column_names as words
 from peckorder.tables.columns import (
     Columns,
     check_column,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import peckorder
+from peckorder._core.column_names import ITEM, USER, are_unnamed, first_named
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Bools
 from peckorder._core.validation import not_negative, optional, whole
@@ -33,7 +34,6 @@ from peckorder.cli.rank.rows import (
 from peckorder.collaborative import PersonalRanker
 from peckorder.feedback import is_missing
 from peckorder.metrics import ranks
-from peckorder.tables.column_names import ITEM, USER, are_unnamed, first_named
 from peckorder.tables.columns import Columns, check_column, counted, cut_out, joined, listed
 from peckorder.tables.files.read import (
     file_format,

@@ -1,12 +1,15 @@
 """What a personal ranker learns: a model that all people share, and one per person."""
 
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from threading import Lock
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import lapack, lstsq
 from sklearn.base import clone
 
+from peckorder._core.threads import blas_threads_for
 from peckorder._core.typing import Estimator, Floats, Ints, Predictor
 from peckorder.collaborative.personal.item_kernel import ItemKernel
 from peckorder.magnitude.mprank_cv import MPRankCV
@@ -54,17 +57,19 @@ class KernelModel:
         cls, kernel: ItemKernel, rated: Ints, y: Floats, C: str | float | None
     ) -> "KernelModel":
         """Learn from ratings minus item means; C as in `PersonalRanker`."""
-        K = kernel.between(rated, rated)
-        ridge = 1.0
-        if C == "leave_pair_out":
-            ridge = _leave_pair_out_ridge(K, y)
-        elif C is not None:
-            ridge = len(y) / (2.0 * float(C))
-        return cls(kernel, rated, *solve(K, y, ridge), ridge)
+        with blas_threads_for(float(len(y)) ** 3):
+            K = kernel.between(rated, rated)
+            ridge = 1.0
+            if C == "leave_pair_out":
+                ridge = _leave_pair_out_ridge(K, y)
+            elif C is not None:
+                ridge = len(y) / (2.0 * float(C))
+            return cls(kernel, rated, *solve(K, y, ridge), ridge)
 
     def scores(self, items: Ints | slice) -> Floats:
         """Return the sums for these items."""
-        return self.intercept + self.kernel.scores(items, self.rated, self.coef)
+        with blas_threads_for(float(len(self.coef)) * len(self.kernel.factors)):
+            return self.intercept + self.kernel.scores(items, self.rated, self.coef)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +97,70 @@ class EstimatorOnKernel:
         """Return the estimator's predictions for these items."""
         K = self.kernel.between(items, self.rated)
         return np.asarray(self.estimator.predict(K), dtype=np.float64)
+
+
+class Person(NamedTuple):
+    """What is known of one person; replaced as a whole, so that it belongs together.
+
+    `ratings` are the columns that were rated, ascending, and the values, None for those
+    given to `fit`; `model` is None until it is asked for.
+    """
+
+    ratings: tuple[Ints, Floats] | None = None
+    model: PersonModel | None = None
+
+
+_NOBODY: Final = Person()
+
+
+class People:
+    """People by their ids, for several threads at once.
+
+    A person is learnt without the lock, and swapped in under it if nobody was faster.
+    """
+
+    def __init__(self, people: Mapping[Any, Person] | None = None) -> None:
+        self._people: dict[Any, Person] = dict(people or {})
+        self._lock = Lock()
+
+    def get(self, user: Hashable) -> Person:
+        """Return what is known of a person, perhaps nothing."""
+        return self._people.get(user, _NOBODY)
+
+    def replace(self, user: Hashable, before: Person, after: Person) -> bool:
+        """Swap a person if what is known is still `before`; return whether it was."""
+        with self._lock:
+            is_same = self.get(user) is before
+            if is_same:
+                self._people[user] = after
+        return is_same
+
+    def update(self, people: Mapping[Any, Person]) -> None:
+        """Add people, or replace them."""
+        with self._lock:
+            self._people.update(people)
+
+    def copy(self) -> "People":
+        """Return the people of this moment."""
+        with self._lock:
+            return People(self._people)
+
+    def items(self) -> list[tuple[Any, Person]]:
+        """Return the people of this moment with their ids."""
+        return list(self.copy()._people.items())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.copy()._people)
+
+    def __len__(self) -> int:
+        return len(self._people)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the lock, which belongs to this process."""
+        return {"people": self.copy()._people}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["people"])  # type: ignore[misc]
 
 
 @dataclass(frozen=True, eq=False)

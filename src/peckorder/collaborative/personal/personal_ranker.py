@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Hashable, Iterable
 from numbers import Integral
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Seed
 from peckorder._core.validation import (
@@ -34,8 +35,11 @@ from peckorder.collaborative.personal.item_kernel import ItemKernel
 from peckorder.collaborative.personal.models import (
     ConstantModel,
     KernelModel,
+    People,
+    Person,
     PersonModel,
     SharedModel,
+    ShiftModel,
 )
 from peckorder.collaborative.personal.results import Explanation, Recommendations
 from peckorder.collaborative.personal.storage import PERSONAL
@@ -45,6 +49,8 @@ from peckorder.storage.mixin import StoredModel
 
 # The sizes of ratings that can be squared safely are from its inverse to this.
 _LARGEST = 1e30
+# A new rating so many widths of the scale above or below it is a mistake.
+_FAR = 1000.0
 _C = Rule(
     "None, 'leave_pair_out' or a finite number > 0",
     lambda value: (
@@ -107,8 +113,9 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         references; alternating least squares learns it.
     max_iter : int, default=30
         Iterations of alternating least squares.
-    random_state : int, RandomState or None, default=None
-        Draws the initial factors.
+    random_state : int, RandomState or None, default=0
+        Draws the initial factors. Models of the same ratings are equal unless it is
+        None, or a generator.
 
     Attributes
     ----------
@@ -132,6 +139,11 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
     The shared model was learnt from a person's own ratings too, so these look better
     explained, left out or not, than new ones will be: for people of `fit`
     "leave_pair_out" tends to the largest C, and is no better than None on MovieLens.
+
+    `update`, `predict`, `recommend`, `explain`, `save` and copying may run in several
+    threads at once, for the same person, too: no rating is lost, and a person's ratings
+    and model always belong together. `fit` may not run beside anything else on the same
+    object.
 
     Examples
     --------
@@ -172,7 +184,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         references: int | Collection[Hashable] | None = None,
         damping: float = 5.0,
         max_iter: int = 30,
-        random_state: Seed = None,
+        random_state: Seed = 0,
     ) -> None:
         self.estimator = estimator
         self.n_factors = n_factors
@@ -212,7 +224,8 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
                 f"{size!r} as the largest",
                 hint="Divide them.",
             )
-        self._publish(ratings, self._learn_shared(ratings))
+        with all_or_nothing(self):
+            self._publish(ratings, self._learn_shared(ratings))
         return self
 
     def _learn_shared(self, ratings: Ratings) -> SharedModel:
@@ -248,8 +261,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         self._shared, self._ratings = shared, ratings
         self._range = float(ratings.csr.data.min()), float(ratings.csr.data.max())
         self._rows = {user: row for row, user in enumerate(id_list(ratings.users))}
-        self._changed: dict[Hashable, tuple[Ints, Floats]] = {}
-        self._people: dict[Hashable, PersonModel] = {}
+        self._people = People()
         self.item_means_, self.noise_ = shared.means, shared.noise
         self.item_features_ = shared.features
         self.users_, self.items_ = ratings.users, ratings.items
@@ -268,12 +280,14 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             The ranker.
         """
         check_is_fitted(self)
-        chosen = [*self._rows, *(user for user in self._changed if user not in self._rows)]
+        chosen = [*self._rows, *(user for user in self._people if user not in self._rows)]
         for user in chosen if users is None else self._ids("users", users):
             self._person(user)
         return self
 
-    def predict(self, user: Hashable, items: ArrayLike | None = None) -> Floats:
+    def predict(
+        self, user: Hashable, items: ArrayLike | None = None, *, clip: bool = False
+    ) -> Floats:
         """Return the ratings that a person is expected to give.
 
         Parameters
@@ -283,18 +297,25 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             to the level of their ratings are returned, with a warning.
         items : array-like, default=None
             The ids of items; None for all, in the order of `items_`.
+        clip : bool, default=False
+            Clip them to the range of the ratings given to `fit`, to be shown. Not to
+            rank by: items that are expected beyond an end of the range are tied then.
 
         Returns
         -------
         scores : ndarray of shape (n_items,)
-            Not clipped to the scale of ratings.
+            A score may be outside the range of ratings unless `clip`.
         """
         check_is_fitted(self)
+        boolean.check("clip", clip)
         columns: Ints | slice = slice(None)
         if items is not None:
             ids = self._ids("items", items)
             columns = np.array(list(map(self._ratings.item_index, ids)), dtype=np.intp)
-        return self.item_means_[columns] + self._person(user, with_warning=True).scores(columns)
+        _, model = self._person(user)
+        _warn_unless_personal(model)
+        scores = self.item_means_[columns] + model.scores(columns)
+        return scores.clip(*self._range) if clip else scores
 
     def recommend(
         self, user: Hashable, n: int = 10, *, exclude_rated: bool = True
@@ -314,21 +335,24 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         -------
         recommendations : Recommendations
             `items`, `scores`, `gaps` and `above_cut`, best first; equal scores in the
-            order of `items_`.
+            order of `items_`. `is_personal` is False if the list is everybody's.
         """
         check_is_fitted(self)
         whole(1).check("n", n)
         boolean.check("exclude_rated", exclude_rated)
-        scores = self.predict(user)
+        rated, model = self._person(user)
+        _warn_unless_personal(model)
+        scores = self.item_means_ + model.scores(slice(None))
         candidates = np.arange(len(scores))
         if exclude_rated:
-            candidates = np.delete(candidates, self._rated(user)[0])
+            candidates = np.delete(candidates, rated)
         order = candidates[np.argsort(-scores[candidates], kind="stable")[: n + 1]]
         falling = np.append(scores[order], np.nan)
         gaps = (falling[:-1] - falling[1:])[:n]
         top = order[:n]
         above = cut_at_gap(scores[top]) if len(top) else np.zeros(0, dtype=bool)
-        return Recommendations(self.items_[top], scores[top], gaps, above)
+        is_personal = not isinstance(model, ShiftModel)
+        return Recommendations(self.items_[top], scores[top], gaps, above, is_personal, self._range)
 
     def explain(self, user: Hashable, item: Hashable) -> Explanation:
         """Return which rated items and which viewers support a predicted rating.
@@ -343,11 +367,12 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         Returns
         -------
         explanation : Explanation
-            Terms that add up to the score.
+            Terms that add up to the score; reasons that favour the item come first.
         """
         check_is_fitted(self)
         column = self._ratings.item_index(item)
-        person = self._person(user, with_warning=True)
+        _, person = self._person(user)
+        _warn_unless_personal(person)
         mean = float(self.item_means_[column])
         if isinstance(person, ConstantModel):
             none, nobody = np.zeros(0), np.zeros(0, dtype=object)
@@ -375,7 +400,8 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             A known item.
         rating : float
             The rating; it replaces an earlier one of the item. A rating outside the
-            range of those given to `fit` is accepted with a warning.
+            range of those given to `fit` is accepted with a warning, but refused if it
+            is more than 1,000 times the width of the range away.
 
         Returns
         -------
@@ -387,36 +413,37 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         column = self._ratings.item_index(item)
         if user is None or not isinstance(user, Hashable):
             raise refusal("user", "be an id", repr(user))
-        is_known = user in self._rows or user in self._changed
-        nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
-        rated, values = self._rated(user) if is_known else nothing
         low, high = self._range
+        far = _FAR * (high - low)
+        if not low - far <= rating <= high + far:
+            rule = f"be near the ratings of fit, which are from {low:g} to {high:g}"
+            raise refusal("rating", rule, repr(rating))
         if not low <= rating <= high:
-            warn(f"rating should be from {low:g} to {high:g}, as those of fit are; got {rating!r}.")
-        others = rated != column
-        columns = np.append(rated[others], column)
-        order = np.argsort(columns)
-        changed = columns[order], np.append(values[others], float(rating))[order]
-        person = self._learn_person(user, *changed)
-        self._changed[user], self._people[user] = changed, person
-        return self
+            warn(f"a rating is outside the range of those given to fit, {low:g} to {high:g}.")
+        while True:
+            before = self._people.get(user)
+            is_known = user in self._rows or before.ratings is not None
+            nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
+            rated, values = self._ratings_of(user, before) if is_known else nothing
+            others = rated != column
+            columns = np.append(rated[others], column)
+            order = np.argsort(columns)
+            changed = columns[order], np.append(values[others], float(rating))[order]
+            after = Person(changed, self._learn_person(user, *changed))
+            if self._people.replace(user, before, after):
+                return self
+            # Another thread has changed the person meanwhile: its rating is kept, too.
 
-    def _person(self, user: Hashable, *, with_warning: bool = False) -> PersonModel:
-        """Return the model of a person, learnt now if it is not there."""
-        rated, values = self._rated(user)
-        if user not in self._people:
-            self._people[user] = self._learn_person(user, rated, values)
-        person = self._people[user]
-        if with_warning and isinstance(person, ConstantModel):
-            used = "the item means are used"
-            if len(rated):
-                level = "to the level of the person's ratings"
-                used += f", shifted by {person.shift:+.2f} {level}"
-            warn(
-                f"too few different ratings of user {user!r} to learn "
-                f"from, {len(rated)} in all: {used}."
-            )
-        return person
+    def _person(self, user: Hashable) -> tuple[Ints, PersonModel]:
+        """Return what a person rated, and the model of that, learnt now if need be."""
+        while True:
+            before = self._people.get(user) if isinstance(user, Hashable) else Person()
+            rated, values = self._ratings_of(user, before)
+            if before.model is not None:
+                return rated, before.model
+            model = self._learn_person(user, rated, values)
+            if self._people.replace(user, before, before._replace(model=model)):
+                return rated, model
 
     def _learn_person(self, user: Hashable, rated: Ints, values: Floats) -> PersonModel:
         row = self._rows.get(user)
@@ -424,15 +451,18 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
 
     def _rated(self, user: Hashable) -> tuple[Ints, Floats]:
         """Return the columns that a person rated, ascending, and the ratings."""
-        row = None
-        if isinstance(user, Hashable):
-            if user in self._changed:
-                return self._changed[user]
-            row = self._rows.get(user)
+        person = self._people.get(user) if isinstance(user, Hashable) else Person()
+        return self._ratings_of(user, person)
+
+    def _ratings_of(self, user: Hashable, person: Person) -> tuple[Ints, Floats]:
+        """Return the ratings of a person: those known since, or those given to `fit`."""
+        if person.ratings is not None:
+            return person.ratings
+        row = self._rows.get(user) if isinstance(user, Hashable) else None
         if row is None:
             ratings = self._ratings
             rated = set(ratings.users[ratings.per_user > 0].tolist())
-            rated.update(self._changed)
+            rated.update(user for user, one in self._people.items() if one.ratings is not None)
             raise refusal(
                 "user",
                 f"be one who has rated something ({len(rated):,} have; "
@@ -444,6 +474,13 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         stored = slice(csr.indptr[row], csr.indptr[row + 1])
         return csr.indices[stored].astype(np.intp), csr.data[stored]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Give a copy its own people."""
+        state = dict(super().__getstate__())
+        if "_people" in state:
+            state["_people"] = state["_people"].copy()
+        return state
+
     def _ids(self, name: str, ids: object) -> list[Hashable]:
         """Return ids of any types as a list."""
         if isinstance(ids, np.ndarray) and ids.ndim == 1:
@@ -454,6 +491,15 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         if any(isinstance(value, list | np.ndarray) for value in values):
             raise refusal(name, "be a list of ids", repr(ids))
         return values
+
+
+def _warn_unless_personal(model: PersonModel) -> None:
+    """Warn in the same words for everybody, so that Python shows them once."""
+    if isinstance(model, ConstantModel):
+        warn(
+            "a person has too few different ratings to learn from: the item means are used, "
+            "shifted to the level of the person's ratings, if any."
+        )
 
 
 def _explain(
@@ -473,8 +519,8 @@ def _explain(
     added: Floats = np.zeros(len(users))
     np.add.at(added, row % len(users), raters.data * weight)
     viewers = np.flatnonzero(added)
-    viewers = viewers[np.argsort(-np.abs(added[viewers]), kind="stable")]
-    order = np.argsort(-np.abs(by_items), kind="stable")
+    viewers = viewers[_favouring_first(added[viewers])]
+    order = _favouring_first(by_items)
     by_factors = kernel.factors[column] @ (coef @ kernel.factors[person.rated])
     return Explanation(
         score=mean + person.intercept + float(by_items.sum()),
@@ -486,3 +532,8 @@ def _explain(
         by_viewers=added[viewers],
         by_factors=float(by_factors),
     )
+
+
+def _favouring_first(terms: Floats) -> Ints:
+    """Return the order of reasons: those in favour, then those against, strongest first."""
+    return np.lexsort((-np.abs(terms), terms < 0.0))

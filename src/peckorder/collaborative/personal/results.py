@@ -4,6 +4,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from peckorder._core.typing import Bools, Floats, Frame, Labels
 from peckorder.metrics import to_frame
 
@@ -29,11 +31,17 @@ class Recommendations:
     items : ndarray of shape (n,)
         The ids.
     scores : ndarray of shape (n,)
-        The predicted ratings.
+        The predicted ratings, by which items are ordered: some may be outside the
+        range of ratings. Printed they are clipped to it.
     gaps : ndarray of shape (n,)
         The difference from the next of all candidates; NaN for the last.
     above_cut : ndarray of bool of shape (n,)
         Whether an item is above the largest gap of the list.
+    is_personal : bool
+        False if too little is known of the person: the list has the items that are
+        rated best by all people.
+    scale : tuple of two floats or None
+        The range of the ratings given to `fit`.
 
     Examples
     --------
@@ -49,6 +57,8 @@ class Recommendations:
     scores: Floats
     gaps: Floats
     above_cut: Bools
+    is_personal: bool = True
+    scale: tuple[float, float] | None = None
 
     def __len__(self) -> int:
         return len(self.items)
@@ -76,11 +86,12 @@ class Recommendations:
         names = [str(item) for item in self.items.tolist()]
         width = max([4, *map(len, names)])
         lines = [f"{'item':<{width}}  score    gap  above cut"]
-        for name, score, gap, above in zip(
-            names, self.scores, self.gaps, self.above_cut, strict=True
-        ):
+        shown = self.scores if self.scale is None else np.clip(self.scores, *self.scale)
+        for name, score, gap, above in zip(names, shown, self.gaps, self.above_cut, strict=True):
             mark = "yes" if above else "no"
             lines.append(f"{name:<{width}}  {score:5.2f}  {gap:5.2f}  {mark}")
+        if not self.is_personal:
+            lines.append("not personal: too little is known of the person")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -102,12 +113,13 @@ class Explanation:
     person : float
         The difference between the person's level of ratings and that of others.
     items : ndarray
-        The ids of the rated items, largest contributions first.
+        The ids of the rated items: those that favour the item, then those against it,
+        largest contributions first.
     by_items : ndarray
         The contribution of each.
     viewers : ndarray
         The ids of other viewers who rated the item and another one that the person
-        rated, largest contributions first.
+        rated, in the same order.
     by_viewers : ndarray
         The contribution of each: by similar ratings, and by rating the same items.
     by_factors : float

@@ -14,6 +14,8 @@ from peckorder.collaborative.personal.models import (
     EstimatorOnFeatures,
     EstimatorOnKernel,
     KernelModel,
+    People,
+    Person,
     PersonModel,
     SharedModel,
     ShiftModel,
@@ -194,8 +196,25 @@ def _read_people(parent: Node, name: str) -> dict[Any, PersonModel]:
     return people
 
 
-_CHANGED = Field("changed", FieldType(_read_changed, _write_changed), "_changed")
-_PEOPLE = Field("people", FieldType(_read_people, _write_people), "_people")
+def _changed_people(owner: Any) -> _Changed:
+    people = owner._people.items()
+    return {user: person.ratings for user, person in people if person.ratings is not None}
+
+
+def _learnt_people(owner: Any) -> dict[Any, PersonModel]:
+    people = owner._people.items()
+    return {user: person.model for user, person in people if person.model is not None}
+
+
+def _people(node: Node) -> dict[Any, Person]:
+    """Take the ratings and the models of people out of what was read."""
+    changed, models = node.values.pop("changed"), node.values.pop("people")
+    users = dict.fromkeys([*models, *changed])
+    return {user: Person(changed.get(user), models.get(user)) for user in users}
+
+
+_CHANGED = Field("changed", FieldType(_read_changed, _write_changed), _changed_people)
+_PEOPLE = Field("people", FieldType(_read_people, _write_people), _learnt_people)
 
 
 def _complete(node: Node) -> None:
@@ -205,9 +224,18 @@ def _complete(node: Node) -> None:
         raise node.refuse("ratings", "one rating at least")
     ids = Ids("user", read_only(users)), Ids("item", read_only(items))
     node.owner._publish(Ratings._of(*ids, csr), node.values["_shared"])
+    node.values["_people"] = People(_people(node))
 
 
-PERSONAL = Table(
+class _OfOneMoment(Table):
+    """The fields of a ranker whose people other threads may change meanwhile."""
+
+    def write(self, owner: Any) -> dict[str, Any]:
+        """Write a copy, in which ratings and models belong together."""
+        return super().write(copy(owner))
+
+
+PERSONAL = _OfOneMoment(
     Field("users", _ids("users"), attrgetter("_ratings.users")),
     Field("items", _ids("items"), attrgetter("_ratings.items")),
     Field("ratings", sparse("users", "items", kinds="f8", rising=True), attrgetter("_ratings.csr")),
@@ -237,17 +265,16 @@ def add_person(model: "PersonalRanker", data: bytes) -> None:
     node = Node.of(*from_bytes(data))
     node.sizes["items"] = model._ratings.n_items
     node.values |= {"_shared": model._shared, "rows": model._rows}
-    values = Table(_CHANGED, _PEOPLE).read(node)
+    Table(_CHANGED, _PEOPLE).read(node)
     node.close()
-    model._changed.update(values["_changed"])
-    model._people.update(values["_people"])
+    model._people.update(_people(node))
 
 
 def without_people(model: "PersonalRanker") -> "PersonalRanker":
     """Return a ranker with the same shared model and ratings that knows nobody yet.
 
-    O(1): nothing of what is shared is copied.
+    Nothing of what is shared is copied.
     """
     bare = copy(model)
-    bare._changed, bare._people = {}, {}
+    bare._people = People()
     return bare

@@ -1,5 +1,7 @@
 """Book-Crossing: ratings of books, as published or as plain CSV."""
 
+from dataclasses import replace
+
 from sklearn.utils import Bunch
 
 from peckorder._core.errors import caller, entry, named, refusal
@@ -9,11 +11,8 @@ from peckorder.datasets.fetching.folders import Folder, require
 from peckorder.datasets.fetching.publishers import PUBLISHED, Fact, check_facts, ratings_facts
 from peckorder.feedback import CsvForm, Ratings, read_rows
 
-_BOOK_COLUMNS = (("User-ID", "user"), ("ISBN", "book", "item"), ("Book-Rating", "rating"))
-_BOOKS_PUBLISHED = CsvForm(
-    *_BOOK_COLUMNS, sep=";", encoding="latin-1", scale=(0.0, 10.0), item_dtype=str, escape="\\"
-)
-_BOOKS_CSV = CsvForm(*_BOOK_COLUMNS, scale=(0.0, 10.0), item_dtype=str)
+_BOOKS_CSV = CsvForm(scale=(0.0, 10.0), item_dtype=str)
+_BOOKS_PUBLISHED = replace(_BOOKS_CSV, sep=";", encoding="latin-1", escape="\\")
 _BOOK_PART = "BX_Book_Ratings_explicit_171k.csv"
 _BOOKS = PUBLISHED["book_crossing"]
 

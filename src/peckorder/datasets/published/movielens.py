@@ -24,12 +24,7 @@ from peckorder.datasets.fetching.publishers import (
 from peckorder.feedback import CsvForm, Ratings, read_rows
 
 _SCALE = (1.0, 5.0)
-_CSV = CsvForm(
-    user=("user", "userId"),
-    item=("movie", "movieId", "item", "itemId"),
-    rating=("rating", "stars"),
-    scale=_SCALE,
-)
+_CSV = CsvForm(scale=_SCALE)
 _100K, _1M = PUBLISHED["ml-100k"], PUBLISHED["ml-1m"]
 # Of each set the files of ratings and of movies, with their separators.
 _FILES = {

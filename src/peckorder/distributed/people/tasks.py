@@ -10,11 +10,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from peckorder._core.errors import entry_named, refusal, shortened
 from peckorder._core.pickling import SavedPlainly
-from peckorder._core.threads import at_most
+from peckorder._core.threads import at_most, blas_threads_for
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import PersonalRanker
 from peckorder.collaborative.baselines import ViewerModel
@@ -165,7 +164,7 @@ Task: TypeAlias = OnRows | OnShared
 
 def learn_people(task: Task, rows: list[int]) -> list[Record]:
     """Learn the people of some rows, with one thread."""
-    with threadpool_limits(1), at_most(1):
+    with blas_threads_for(0), at_most(1):
         return [_learn_one(task, row) for row in rows]
 
 

@@ -3,9 +3,10 @@
 `Run` submits rows in batches and collects records, one per person.
 """
 
+import ctypes
 import os
-import shutil
 import signal
+import sys
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _DONE = ("finished", "error", "cancelled")
+_PR_SET_PDEATHSIG: Final = 1
+# Seconds between two looks of a process whether its driver is alive.
+_WATCH: Final = 0.2
 
 
 class Completed(NamedTuple):
@@ -62,24 +66,27 @@ class ThisProcess:
 class Processes:
     """Processes of this machine, started again when one of them crashes.
 
-    The shared data is in a file that each maps into its memory once.
+    The shared data is in a file that each maps into its memory once. The process that
+    loky has for such things removes it when all others are gone, however they ended.
     """
 
     attempts = 3
 
     def __init__(self, task: Task, n_jobs: int) -> None:
         import joblib
+        from joblib.externals.loky.backend import resource_tracker
 
         self._n_jobs = n_jobs
         self.max_batches = 2 * n_jobs
         self._pool: Any = None
         self._running: dict[Future[list[Record]], list[int]] = {}
         self._folder = TemporaryDirectory(prefix="peckorder-")
+        resource_tracker.register(self._folder.name, "folder")
         try:
             self._path = str(Path(self._folder.name) / "task")
             joblib.dump(task, self._path)
         except BaseException:
-            self._folder.cleanup()
+            self._remove_folder()
             raise
 
     def submit(self, rows: list[int]) -> None:
@@ -90,7 +97,7 @@ class Processes:
             self._pool = ProcessPoolExecutor(
                 self._n_jobs,
                 initializer=_begin,
-                initargs=(os.getpid(), self._folder.name),
+                initargs=(os.getpid(),),
                 env=dict.fromkeys(_THREADS, "1"),
             )
         with warnings.catch_warnings():
@@ -125,7 +132,13 @@ class Processes:
         try:
             self._stop()
         finally:
-            self._folder.cleanup()
+            self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        from joblib.externals.loky.backend import resource_tracker
+
+        self._folder.cleanup()
+        resource_tracker.unregister(self._folder.name, "folder")
 
     def _stop(self) -> None:
         pool, self._pool = self._pool, None
@@ -250,18 +263,20 @@ def _learn_on_worker(task: Task, version: str, rows: list[int]) -> list[Record]:
     return learn_people(task, rows)
 
 
-def _begin(driver: int, folder: str) -> None:
+def _begin(driver: int) -> None:
     """Make a new process end when its driver does, and ignore Ctrl-C."""
     # The driver alone hears Ctrl-C, and stops the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_leave_with, args=(driver, folder), daemon=True).start()
+    if sys.platform == "linux":
+        # A decomposition may keep the thread below from running for minutes.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    Thread(target=_leave_with, args=(driver,), daemon=True).start()
 
 
-def _leave_with(driver: int, folder: str) -> None:
-    """End this process, and remove the folder, when the driver is killed."""
+def _leave_with(driver: int) -> None:
+    """End this process when the driver is killed."""
     while os.getppid() == driver:
-        sleep(cluster.LOOK)
-    shutil.rmtree(folder, ignore_errors=True)
+        sleep(_WATCH)
     os._exit(1)
 
 

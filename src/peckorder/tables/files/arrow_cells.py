@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from peckorder._core import column_names as words
 from peckorder._core.cells import COMMA, GAPS, MARKS, NUMBER, number_of
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
 from peckorder.feedback import is_missing
-from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, is_empty
 from peckorder.tables.files.source import short
 

@@ -1,7 +1,7 @@
 """The usual names of columns."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 
@@ -52,6 +52,12 @@ def plain(name: str) -> str:
 def first_named(names: Iterable[str], words: frozenset[str]) -> str | None:
     """Return the first column whose name is one of some words."""
     return next((name for name in names if {plain(name), plain(name.lower())} & words), None)
+
+
+def rating_column(names: Collection[str], role: str) -> str | None:
+    """Return the column of a "user", "item" or "rating": named so, or as is usual."""
+    usual = {"user": USER, "item": ITEM, "rating": RATING}[role]
+    return role if role in names else first_named(names, usual)
 
 
 def carried(name: str) -> str:
