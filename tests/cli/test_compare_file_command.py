@@ -9,7 +9,12 @@ import pytest
 
 import peckorder
 from peckorder.cli import compare as work
+from peckorder.compare.contest import Interrupted, run_contest
+from peckorder.compare.table_case import make_table_case
 from peckorder.datasets import dump_letor, make_letor
+from peckorder.tables.columns import Columns
+from peckorder.tables.files.read import read_columns
+from peckorder.tables.task import recognise
 from support.command_line import give_standard_input
 from support.command_line import run as run_command
 
@@ -269,7 +274,6 @@ def test_ratings_below_zero(tmp_path, capsys):
         ("PRank", "It cannot be exported (to_onnx): columns of text are coded for it."),
         (
             "MPRank, RBF kernel",
-            "It gives scores, not classes: rank writes no column predicted. "
             "It cannot be explained (peckorder explain) or exported (to_onnx): "
             "MPRankCV with kernel='rbf'.",
         ),
@@ -282,3 +286,68 @@ def test_limits_of_a_saved_model_are_printed(wine, tmp_path, capsys, ranker, sen
     assert json.loads(capsys.readouterr().out)["saved"]["limits"] == sentence
     assert run(*words) == 0
     assert sentence in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_interrupt_shows_the_folds_that_are_complete(wine, tmp_path, capsys, monkeypatch):
+    fitted = []
+    fit = peckorder.MPRankCV.fit
+
+    def count(self, *given, **options):
+        fitted.append(self)
+        if len(fitted) == 3:
+            raise KeyboardInterrupt
+        return fit(self, *given, **options)
+
+    words = (wine, "--rankers", "MPRank", "--rankers", "Ridge", "--folds", 4)
+    out = tmp_path / "r.html"
+    assert run(*words, "-o", out, "--json") == 0
+    whole = json.loads(capsys.readouterr().out)["leaderboard"]
+    out.unlink()
+    monkeypatch.setattr(peckorder.MPRankCV, "fit", count)
+    assert run(*words, "-o", out, "--save", tmp_path / "m") == 130
+    shown = capsys.readouterr()
+    assert shown.err == "Interrupted after 2 splits; nothing was written.\n"
+    assert "2 folds, " in shown.out
+    assert all(row["ranker"] in shown.out for row in whole)
+    assert [path.name for path in tmp_path.iterdir()] == ["wine.csv"]
+
+
+@pytest.mark.parametrize("task", ["ordinal", "magnitude", "graded"])
+def test_interrupted_contests_are_measured_on_what_is_done(wine, tmp_path, task, monkeypatch):
+    columns = read_columns(wine)
+    arrays = {**columns.arrays, "qid": np.arange(90) // 6}
+    arrays = arrays if task == "graded" else columns.arrays
+    table = Columns(arrays, "made.csv")
+    case = make_table_case(table, recognise(table, target="quality", task=task))
+    whole = run_contest(case, n_splits=3, only=["Ridge"])
+    ends = iter([False, False, True])
+
+    def stop(done, total, label):
+        if next(ends):
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        run_contest(case, n_splits=3, only=["Ridge"], on_progress=stop)
+    part, fold = caught.value.contest, case.folds(3, 0)
+    assert part.n_splits == 2
+    one, other = (next(r for r in c.results if r.name == "Ridge") for c in (part, whole))
+    name = case.measures[0].name
+    assert name == {"ordinal": "mean rank loss", "magnitude": "rmsd", "graded": "ndcg@10"}[task]
+    name = "msd" if task == "magnitude" else name
+    if task == "graded":
+        kept = np.array([fold[case.qid == query][0] < 2 for query in range(15)])
+    else:
+        kept = fold < 2
+    np.testing.assert_allclose(one.values[name], other.values[name][kept], equal_nan=True)
+    assert np.isfinite(part.behind(part.results[-1]).half_width)
+
+
+def test_verbose_prints_lines_where_there_is_no_terminal(wine, tmp_path, capsys):
+    words = (wine, "--rankers", "PRank", "--folds", 2, "-o", tmp_path / "r.html")
+    assert run(*words, "--verbose", "--json") == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"fold 1: PRank \(\d+ s\)", lines[0])
+    assert re.fullmatch(r"fold 2: PRank \(1 of 2, \d+ s, about \d+ s left\)", lines[1])
+    assert lines[2].startswith("measuring (2 of 2, ")
+    assert run(*words, "--verbose", "--quiet") == 0
+    assert capsys.readouterr().err == ""

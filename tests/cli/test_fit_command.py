@@ -57,7 +57,8 @@ def test_settings_are_those_of_compare_unless_set(tmp_path, capsys):
         settings[more] = json.loads(capsys.readouterr().out)["settings"]
         models[more] = peckorder.load(out).ranker_
     fixed = {"random_state": 0, "shuffle": True, "unit_norm": False}
-    assert settings["PRank"]["as_in_compare"] == {"max_iter": 10, **fixed}
+    assert settings["PRank"]["as_in_compare"] == fixed
+    assert set(settings["PRank"]["chosen"]) == {"max_iter"}
     assert settings["PRank --set max_iter=3"]["as_in_compare"] == fixed
     assert settings["PRank --set max_iter=3"]["by_hand"] == {"max_iter": 3}
     assert models["PRank --set max_iter=3"].n_iter_ == 3
@@ -67,7 +68,7 @@ def test_settings_are_those_of_compare_unless_set(tmp_path, capsys):
     np.testing.assert_array_equal(models["MPRank"].coef_, best.coef_)
     assert models["MPRank --set C=7"].C == 7
     assert run("fit", file, "--ranker", "PRank", "--target", "size", "-o", out) == 0
-    assert "settings: max_iter=10, " in capsys.readouterr().out
+    assert "(as in compare); max_iter=" in capsys.readouterr().out
 
 
 def test_what_fit_learns_is_what_compare_saves(tmp_path, capsys):
@@ -83,6 +84,68 @@ def test_what_fit_learns_is_what_compare_saves(tmp_path, capsys):
         frame = pd.read_csv(file)[["a", "b", "c"]]
         one, other = (peckorder.load(path).predict(frame) for path in (saved, fitted))
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "by_hand", "chosen"),
+    [
+        ("MPRank", {"kernel": "rbf"}, {"C", "gamma"}),
+        ("MPRank", {"kernel": "rbf", "gamma": 0.1}, {"C"}),
+        ("MPRank", {"kernel": "rbf", "C": 10}, {"gamma"}),
+        ("MPRank", {"kernel": "poly"}, {"C"}),
+        ("MPRank", {"solver": "cholesky"}, {"C"}),
+        ("MPRank", {"C": 10}, set()),
+        ("mprank, rbf kernel", {}, {"C", "gamma"}),
+        ("RankBoost", {"max_bins": 8}, {"cumulative", "learning_rate", "n_rounds"}),
+        ("RankBoost", {"cumulative": False}, {"learning_rate", "n_rounds"}),
+        ("RankBoost", {"n_rounds": 5}, {"cumulative", "learning_rate"}),
+        ("PRank", {"kernel": "rbf"}, {"gamma"}),
+        ("PRANK, QUADRATIC", {"max_iter": 2}, set()),
+        ("AggregatePRank", {"n_estimators": 3}, {"max_iter"}),
+        ("OAP-BPM (100 PRanks)", {"n_estimators": 3}, {"max_iter"}),
+        ("SVRank", {"epsilon": 0.2}, {"C"}),
+    ],
+)
+def test_what_is_not_set_by_hand_is_chosen(tmp_path, capsys, ranker, by_hand, chosen):
+    file, out = tmp_path / "w.csv", tmp_path / "m.peckorder"
+    X, y, _ = table()
+    rows = [f"{a},{b},{c},{n}" for (a, b, c), n in zip(X, y, strict=True)]
+    file.write_text("\n".join(["a,b,c,size", *rows]) + "\n")
+    words = [word for name, value in by_hand.items() for word in ("--set", f"{name}={value}")]
+    assert run("fit", file, "--ranker", ranker, *words, "-o", out, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["settings"]["by_hand"] == by_hand
+    assert set(told["settings"]["chosen"]) == chosen
+    model = peckorder.load(out)
+    params = model.ranker_.get_params()
+    for name, value in by_hand.items():
+        if name not in ("gamma", "C") or "Cs" not in params:
+            assert params[name] == value
+    frame = pd.read_csv(file)
+    assert (model.predict(frame) == frame["size"]).mean() > 0.7
+
+
+def test_a_candidate_of_another_task_is_refused(tmp_path, capsys, data):
+    out = ("-o", tmp_path / "m.peckorder")
+    said = check_refused(capsys, "fit", data, "--ranker", "MPRank, RBF kernel", *out)
+    assert said.startswith("fit: ranker must be one of RankBoost, MPRank, SVRank, PRank on grades")
+    assert said.endswith("for task='graded'; got 'MPRank, RBF kernel'.")
+    words = ("fit", data, "--ranker", "PRank", "--task", "graded", *out)
+    assert check_refused(capsys, *words) == ("fit: task must be 'ordinal' for PRank; got 'graded'.")
+
+
+@pytest.mark.parametrize("ranker", ["RankBoost", "MPRank", "SVRank", "PRank on grades"])
+def test_grades_below_zero_are_learnt_as_in_compare(tmp_path, ranker):
+    file, saved, fitted = (tmp_path / name for name in ("g.csv", "s.peckorder", "f.peckorder"))
+    X, y, qid = table()
+    rows = [f"{q},{a},{b},{c},{n - 2}" for q, (a, b, c), n in zip(qid, X, y, strict=True)]
+    file.write_text("\n".join(["qid,a,b,c,grade", *rows]) + "\n")
+    assert run("fit", file, "--ranker", ranker, "-o", fitted, "--quiet") == 0
+    words = ("compare", file, "--rankers", ranker, "--folds", 2, "--quiet")
+    assert run(*words, "--save", saved, "-o", tmp_path / "r.html") == 0
+    frame = pd.read_csv(file)
+    one, other = (peckorder.load(path).predict(frame) for path in (saved, fitted))
+    np.testing.assert_array_equal(one, other)
 
 
 def test_rows_without_a_label_are_left_out_and_counted(tmp_path, capsys, data):

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -143,15 +144,146 @@ def test_gaps_in_learnt_columns_are_said(trained, tmp_path, capsys, model, what,
     ]
 
 
-@pytest.mark.parametrize(("ranker", "says"), [("PRank", False), ("MPRank", True)])
-def test_a_model_of_scores_says_that_it_gives_no_classes(tmp_path, capsys, ranker, says):
+@pytest.mark.parametrize("ranker", ["PRank", "MPRank", "MPRankCV", "SVRank", "RankBoost"])
+def test_rank_writes_classes_where_labels_are_classes(tmp_path, capsys, ranker):
     frame = pd.read_csv(write_table(tmp_path / "w.csv")).drop(columns=["qid", "colour"])
     frame.to_csv(tmp_path / "w.csv", index=False)
-    sentence = "It gives scores, not classes: rank writes no column predicted."
-    model = tmp_path / "m.peckorder"
+    model, out = tmp_path / "m.peckorder", tmp_path / "o.csv"
     fit = ("fit", tmp_path / "w.csv", "--ranker", ranker, "-o", model)
-    assert run(*fit) == 0
-    assert (sentence in capsys.readouterr().out) is says
-    out = ("-o", tmp_path / "r.html", "--save", model, "--folds", 2)
-    assert run("compare", tmp_path / "w.csv", "--rankers", ranker, *out) == 0
-    assert (sentence in " ".join(capsys.readouterr().out.split())) is says
+    compare = ("compare", tmp_path / "w.csv", "--rankers", ranker, "-o", tmp_path / "r.html")
+    in_board = ranker not in ("MPRankCV", "SVRank")
+    ways = [fit, *([(*compare, "--save", model, "--folds", 2)] if in_board else [])]
+    for words in ways:
+        assert run(*words, "--quiet") == 0
+        assert run("rank", model, tmp_path / "w.csv", "-o", out, "--quiet") == 0
+        ranked = pd.read_csv(out)
+        assert (ranked["predicted"] == ranked["grade"]).mean() > 0.7
+        assert run("evaluate", out, "--json") == 0
+        assert "mean rank loss" in json.loads(capsys.readouterr().out)["metrics"]
+    # As numbers they are put on a scale, not in classes.
+    if ranker not in ("PRank",):
+        assert run(*fit, "--task", "magnitude", "--quiet") == 0
+        assert run("rank", model, tmp_path / "w.csv", "-o", out, "--quiet") == 0
+        assert "predicted" not in pd.read_csv(out)
+
+
+def announced(capsys, folder, *words):
+    """Compare and save; return the figure of the saved model, and half its interval."""
+    out = ("--save", folder / "m.peckorder", "-o", folder / "r.html", "--folds", 3)
+    assert run("compare", *words, *out, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    (kept,) = (r for r in told["leaderboard"] if r["ranker"] == told["saved"]["ranker"])
+    return kept[told["decides"]], kept["half_width"]
+
+
+def measured(capsys, folder, name, *words):
+    """Rank and evaluate; return a metric, and half its interval."""
+    out = folder / "ranked.csv"
+    assert run("rank", folder / "m.peckorder", *words, "-o", out, "--quiet") == 0
+    assert run("evaluate", out, "-m", name, "--json") == 0
+    value = json.loads(capsys.readouterr().out)["metrics"][name]
+    low, high = value.get("low"), value.get("high")
+    return value["mean"], 0.0 if low is None else (high - low) / 2
+
+
+def check_as_announced(found, expected):
+    assert abs(found[0] - expected[0]) <= expected[1] + found[1]
+
+
+def rows_of_table(n=500):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, 3)).round(3)
+    height = X @ [1.0, -0.5, 0.0] + np.abs(X[:, 2]) + 0.4 * rng.normal(size=n)
+    return X, height
+
+
+@pytest.mark.parametrize("ranker", ["PRank", "MPRank", "RankBoost"])
+def test_the_figure_of_classes_is_the_one_announced(tmp_path, capsys, ranker):
+    X, height = rows_of_table()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["stars"] = np.array([3, 4, 7, 9])[np.searchsorted([-0.5, 0.5, 1.5], height)]
+    frame[:250].to_csv(tmp_path / "train.csv", index=False)
+    frame[250:].to_csv(tmp_path / "test.csv", index=False)
+    words = (tmp_path / "train.csv", "--target", "stars", "--rankers", ranker)
+    expected = announced(capsys, tmp_path, *words)
+    assert expected[0] < 0.6
+    predicted = measured(capsys, tmp_path, "exactly right", tmp_path / "test.csv")
+    right = announced(capsys, tmp_path, *words, "--metric", "exactly right")
+    check_as_announced(predicted, right)
+    # Steps are between classes, and numbers 3, 4, 7 and 9 are no scale of steps.
+    ranked = pd.read_csv(tmp_path / "ranked.csv")
+    level = {3: 0, 4: 1, 7: 2, 9: 3}
+    steps = (ranked["predicted"].map(level) - ranked["stars"].map(level)).abs()
+    check_as_announced((steps.mean(), 2 * steps.std() / 250**0.5), expected)
+
+
+@pytest.mark.parametrize("ranker", ["MPRank", "SVRank", "RankBoost"])
+def test_the_figure_of_magnitudes_is_the_one_announced(tmp_path, capsys, ranker):
+    X, height = rows_of_table()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(target=1e5 * height)
+    frame[:250].to_csv(tmp_path / "train.csv", index=False)
+    frame[250:].to_csv(tmp_path / "test.csv", index=False)
+    words = (tmp_path / "train.csv", "--rankers", ranker)
+    expected = announced(capsys, tmp_path, *words)
+    found = measured(capsys, tmp_path, "msd", tmp_path / "test.csv")[0] ** 0.5
+    check_as_announced((found, expected[1]), expected)
+    spread = frame["target"].std() * 2**0.5
+    assert found < 0.95 * spread
+
+
+@pytest.mark.parametrize("ranker", ["MPRank", "SVRank", "RankBoost", "PRank on grades"])
+def test_the_figure_of_grades_is_the_one_announced(tmp_path, capsys, ranker):
+    X, height = rows_of_table(600)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["qid"], frame["grade"] = np.arange(600) // 10, np.searchsorted([0.5, 1.5], height)
+    frame[:300].to_csv(tmp_path / "train.csv", index=False)
+    frame[300:].to_csv(tmp_path / "test.csv", index=False)
+    expected = announced(capsys, tmp_path, tmp_path / "train.csv", "--rankers", ranker)
+    check_as_announced(measured(capsys, tmp_path, "ndcg@10", tmp_path / "test.csv"), expected)
+
+
+def test_the_figure_of_ratings_is_the_one_announced(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    taste, worth = rng.normal(size=(60, 2)), rng.normal(size=(40, 2))
+    user, item = np.divmod(rng.permutation(60 * 40)[:1500], 40)
+    given = np.einsum("ij,ij->i", taste[user], worth[item]) + 0.3 * rng.normal(size=1500)
+    rating = np.clip(np.rint(3 + given), 1, 5).astype(int)
+    frame = pd.DataFrame({"user": user, "item": item, "rating": rating})
+    # Of a third of the people half of what they gave, as people are tested in a fold.
+    is_held = (user < 20) & (rng.random(1500) < 0.5)
+    frame[~is_held].to_csv(tmp_path / "train.csv", index=False)
+    frame[is_held].to_csv(tmp_path / "test.csv", index=False)
+    words = (tmp_path / "train.csv", "--rankers", "PersonalRanker")
+    expected = announced(capsys, tmp_path, *words)
+    check_as_announced(measured(capsys, tmp_path, "disagreement", tmp_path / "test.csv"), expected)
+
+
+@pytest.mark.parametrize("ranker", ["MPRank", "RankBoost"])
+def test_the_figure_of_fused_runs_is_the_one_announced(tmp_path, capsys, ranker):
+    rng = np.random.default_rng(0)
+    for part in ("train", "test"):
+        judged, lists = [], {"one": [], "two": []}
+        (tmp_path / part).mkdir()
+        for query in range(30):
+            grades = rng.integers(0, 3, 15)
+            judged += [f"q{query} 0 d{k} {g}" for k, g in enumerate(grades)]
+            for name, noise in (("one", 1.0), ("two", 2.0)):
+                scores = grades + noise * rng.normal(size=15)
+                lists[name] += [
+                    f"q{query} Q0 d{k} {place + 1} {scores[k]:.6f} {name}"
+                    for place, k in enumerate(np.argsort(-scores))
+                ]
+        for name, lines in (*lists.items(), ("qrels", judged)):
+            path = tmp_path / part / f"{name}.{'txt' if name == 'qrels' else 'run'}"
+            path.write_text("\n".join(lines) + "\n")
+    train, test = (
+        [tmp_path / part / f"{name}.run" for name in lists] for part in ("train", "test")
+    )
+    words = (*train, "--qrels", tmp_path / "train" / "qrels.txt", "--rankers", ranker)
+    expected = announced(capsys, tmp_path, *words)
+    out = tmp_path / "fused.run"
+    assert run("rank", tmp_path / "m.peckorder", *test, "-o", out, "--quiet") == 0
+    judge = ("--qrels", tmp_path / "test" / "qrels.txt", "-m", "ndcg@10", "--json")
+    assert run("evaluate", out, *judge) == 0
+    value = json.loads(capsys.readouterr().out)["metrics"]["ndcg@10"]
+    check_as_announced((value["mean"], (value["high"] - value["low"]) / 2), expected)

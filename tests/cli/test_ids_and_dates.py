@@ -110,6 +110,7 @@ def test_times_and_truth_are_ranked_as_they_were_learnt(tmp_path, kind):
                 file.write(json.dumps({**row, "grade": grade}) + "\n")
     model = tmp_path / "m.peckorder"
     fit = ("fit", data, "--ranker", "MPRank", "--set", "C=1e9", "--target", "grade")
+    fit += ("--task", "magnitude")
     assert run(*fit, "--quiet", "-o", model) == 0
     assert run("rank", model, data, "--quiet", "-o", out) == 0
     found = read_columns(out).arrays

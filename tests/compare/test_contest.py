@@ -7,20 +7,22 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 import peckorder
-from peckorder.cli.compare.charts import confusion, reliability, shares_won
+from peckorder.cli.compare.charts import confusion, pictures, reliability, shares_won
 from peckorder.compare import candidates
 from peckorder.compare.contest import Contest, Result, run_contest
 from peckorder.compare.fusion import make_runs_case
-from peckorder.compare.measures import Measure, of_pairs, of_runs
+from peckorder.compare.measures import Measure, of_levels, of_pairs, of_runs
 from peckorder.compare.ratings_case import make_ratings_case
 from peckorder.compare.refit import refit
 from peckorder.compare.table_case import make_table_case
-from peckorder.compare.tuning import inner_folds, least_errors
+from peckorder.compare.tuning import inner_folds
 from peckorder.datasets import Qrels, Run, make_letor, make_ratings
 from peckorder.exceptions import DataError
-from peckorder.metrics import disagreement, mean_squared_difference
+from peckorder.metrics import disagreement, half_width, mean_squared_difference, rank_loss
+from peckorder.tables.answers import least_errors
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 
@@ -75,6 +77,7 @@ def test_means_of_rows_are_means_over_pairs(rows):
     # The metric counts each row with itself, too.
     whole = mean_squared_difference(y, scores)
     assert values["msd"].mean() == pytest.approx(whole * n / (n - 1))
+    assert values["rmsd"].mean() == pytest.approx(np.sqrt(whole * n / (n - 1)), abs=1e-12)
     if len(set(y.tolist())) == 1:
         assert np.isnan(values["disagreement"]).all()
     else:
@@ -83,6 +86,39 @@ def test_means_of_rows_are_means_over_pairs(rows):
     if len(set(y.tolist())) > 1:
         same = of_pairs(y, np.zeros(n, dtype=int))(said)["disagreement"]
         np.testing.assert_allclose(same, 0.5)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=12))
+def test_means_of_rows_are_the_measures_of_classes(rows):
+    levels, guesses = (np.array(column) for column in zip(*rows, strict=True))
+    values = of_levels(levels)(guesses.astype(float))
+    assert values["mean rank loss"].mean() == rank_loss(levels, guesses)
+    assert values["exactly right"].mean() == accuracy_score(levels, guesses)
+    each = [np.abs(guesses - levels)[levels == k].mean() for k in np.unique(levels)]
+    assert values["macro_mae"].mean() == pytest.approx(np.mean(each))
+    if (levels == levels[0]).all() and (guesses == levels[0]).all():
+        assert np.isnan(values["qwk"]).all()
+    else:
+        kappa = cohen_kappa_score(levels, guesses, labels=[0, 1, 2, 3], weights="quadratic")
+        assert values["qwk"].mean() == pytest.approx(kappa)
+
+
+@pytest.mark.parametrize("measure", ["qwk", "macro_mae", "rmsd"])
+def test_intervals_of_what_is_no_mean_of_rows_are_as_wide_as_it_varies(measure):
+    rng = np.random.default_rng(0)
+    n, found, halves = 300, [], []
+    for _ in range(200):
+        levels = rng.integers(0, 4, n)
+        guesses = np.clip(levels + rng.integers(-1, 2, n), 0, 3).astype(float)
+        if measure == "rmsd":
+            values = of_pairs(levels.astype(float), np.zeros(n, int))(guesses)[measure]
+        else:
+            values = of_levels(levels)(guesses)[measure]
+        found.append(values.mean())
+        halves.append((2 if measure == "rmsd" else 1) * half_width(values))
+    # Of a normal distribution 1.96 deviations to both sides; how many rows a class has
+    # varies here too.
+    assert np.mean(halves) == pytest.approx(1.96 * np.std(found), rel=0.2)
 
 
 def test_disagreement_of_a_row_is_its_share_where_labels_differ():
@@ -162,7 +198,7 @@ def test_differences_are_paired_and_the_first_is_marked():
     # Student's t for 49 is 2.0096.
     wide = 2.0096 * np.std(base, ddof=1) / np.sqrt(50)
     assert contest.half_width(base) == pytest.approx(wide, rel=1e-4)
-    assert shares_won(contest, results).tolist() == [0.5, 0.5, 0.0]
+    assert shares_won(results, loss).tolist() == [0.5, 0.5, 0.0]
 
 
 def test_rankers_beat_the_baseline_on_ordered_classes():
@@ -179,7 +215,7 @@ def test_rankers_beat_the_baseline_on_ordered_classes():
         )
     boosted = next(r for r in contest.results if r.name == "RankBoost")
     assert len(boosted.curves) == 3
-    assert set(boosted.chosen[0]) == {"cumulative", "n_rounds"}
+    assert set(boosted.chosen[0]) == {"cumulative", "learning_rate", "n_rounds"}
     assert boosted.weights[0].shape == (3,)
     again = run_contest(case, n_splits=3, only=["RankBoost"])
     np.testing.assert_array_equal(
@@ -220,6 +256,49 @@ def test_queries_are_whole_in_every_fold_and_ndcg_decides():
     assert len(contest.best.values["ndcg@10"]) == 24
     assert contest.results[-1].name == "(a random order)"
     assert contest.results[-1].values["disagreement"].mean() == 0.5
+
+
+def test_queries_that_a_measure_leaves_out_are_counted():
+    X, y, qid = make_letor(24, random_state=0)
+    qid = np.unique(qid, return_inverse=True)[1]
+    y = np.where(qid < 5, 0, y)
+    columns = {f"f{k}": X[:, k] for k in range(4)}
+    case = case_of(Columns({**columns, "grade": y, "qid": qid}, "made.csv"))
+    contest = run_contest(case, n_splits=3, only=["MPRank"])
+    n_without = sum(y[qid == query].max() == 0 for query in range(24))
+    n_same = sum(np.ptp(y[qid == query]) == 0 for query in range(24))
+    assert n_without >= 5
+    assert contest.undefined == {"ndcg@10": n_without, "disagreement": n_same}
+    assert contest.undefined_notes() == [
+        f"ndcg@10 leaves out {n_without} of 24 queries, in which nothing is relevant.",
+        f"disagreement leaves out {n_same} of 24 queries, in which all labels are the same.",
+    ]
+    assert run_contest(case_of(ordinal_table()), n_splits=2, only=["PRank"]).undefined == {}
+
+
+@pytest.mark.parametrize(
+    ("metric", "asked", "first"),
+    [
+        (None, {}, "mean rank loss"),
+        ("accuracy", {}, "exactly right"),
+        ("Macro-MAE", {}, "macro_mae"),
+        ("quadratic_weighted_kappa", {}, "qwk"),
+        (None, {"task": "magnitude"}, "rmsd"),
+        ("msd", {"task": "magnitude"}, "msd"),
+        ("disagreement", {"task": "magnitude"}, "disagreement"),
+    ],
+)
+def test_what_is_shown_can_decide(metric, asked, first):
+    columns = ordinal_table()
+    case = make_table_case(columns, recognise(columns, **asked), metric=metric)
+    assert case.measures[0].name == first
+    contest = run_contest(case, n_splits=2, only=["MPRank", "RankBoost"])
+    means = [result.mean(case.measures[0]) for result in contest.results]
+    assert means == sorted(means, reverse=case.measures[0].larger_is_better)
+    assert not any(result.origin for result in contest.results[2:])
+    assert pictures(case, contest)
+    for measure in case.measures:
+        make_table_case(columns, recognise(columns, **asked), metric=measure.name)
 
 
 class Strange(Exception):
@@ -308,9 +387,9 @@ def test_the_winner_is_fitted_to_all_rows_and_kept_with_its_scaling(tmp_path):
     assert type(boosted.ranker_).__name__ == "RankBoost"
     assert boosted.feature_names_in_.tolist() == ["a", "b", "noise"]
     # Columns are found by their names, as for rankers whose columns are scaled.
-    scores = boosted.predict(frame)
+    scores = boosted.decision_function(frame)
     assert_array_equal = np.testing.assert_array_equal
-    assert_array_equal(boosted.predict(frame[frame.columns[::-1]]), scores)
+    assert_array_equal(boosted.decision_function(frame[frame.columns[::-1]]), scores)
     assert_array_equal(boosted.ranker_.predict(case.X), scores)
 
 

@@ -12,7 +12,7 @@ from peckorder.compare.contest import run_contest
 from peckorder.compare.ratings_case import make_ratings_case
 from peckorder.compare.refit import refit
 from peckorder.compare.table_case import make_table_case
-from peckorder.compare.tuning import ROUNDS, GridTuned, RoundsTuned, ToClasses, inner_folds
+from peckorder.compare.tuning import ROUNDS, GridTuned, RoundsTuned, inner_folds, to_classes
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 
@@ -112,7 +112,7 @@ def test_folds_keep_people_whole(log, task):
 CHOOSERS = {
     "GridTuned": (lambda s: GridTuned(Spy(), {"a": [1, 2]}), 2 * 3 + 1),
     "RoundsTuned": (lambda s: RoundsTuned(Spy(), stages), 3 + 1),
-    "ToClasses": (lambda s: ToClasses(Spy(), 3), 3 + 1),
+    "to classes": (lambda s: to_classes(Spy(), 3), 3 + 1),
     "without queries": (lambda s: IgnoringQueries(RoundsTuned(Spy(), stages)), 3 + 1),
     "standardised": (lambda s: StandardizedLabels(GridTuned(Spy(), {"a": [1]})), 4),
 }
@@ -138,7 +138,7 @@ def test_the_winner_too_chooses_on_people_left_out(log):
     check_apart(log, 3, person)
 
 
-@pytest.mark.parametrize("kind", ["GridTuned", "RoundsTuned", "ToClasses"])
+@pytest.mark.parametrize("kind", ["GridTuned", "RoundsTuned", "to classes"])
 def test_settings_are_chosen_on_rows_left_out(log, kind):
     make, n_asked = CHOOSERS[kind]
     model = make(None)

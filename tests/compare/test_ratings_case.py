@@ -1,6 +1,7 @@
 """Beyond a number of ratings the contest is held on those of some people."""
 
 import numpy as np
+import pytest
 
 from peckorder.compare.contest import run_contest
 from peckorder.compare.ratings_case import make_ratings_case
@@ -41,3 +42,24 @@ def test_few_ratings_are_all_learnt_from():
     case = make_ratings_case(columns, recognise(columns))
     assert case.sample is case.ratings
     assert case.notes == ()
+
+
+@pytest.mark.parametrize("name", ["Nearest people", "Vector similarity"])
+def test_a_person_with_equal_ratings_has_the_item_means(name):
+    rng = np.random.default_rng(0)
+    user, item = (a.ravel() for a in np.meshgrid(np.arange(20), np.arange(8)))
+    rating = np.where(user == 7, 3, rng.integers(1, 6, len(user)))
+    # All that the last person rated is rated by nobody else.
+    item = np.where(user == 19, item + 100, item)
+    columns = Columns({"user": user, "item": item, "rating": rating}, "made")
+    case = make_ratings_case(columns, recognise(columns))
+    contest = run_contest(case, n_splits=3, only=[name])
+    assert contest.left_out == ()
+    result = next(result for result in contest.results if result.name == name)
+    means = next(result for result in contest.results if result.name == "(the item mean)")
+    asked = case.held_out(seed=0).user
+    for person in (7, 19) if name == "Nearest people" else ():
+        mine = case.sample.users[asked] == person
+        assert mine.any()
+        np.testing.assert_array_equal(result.answers[mine], means.answers[mine])
+    assert not np.array_equal(result.answers, means.answers)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 import peckorder
 from peckorder import MPRank, MPRankCV, PRank, Ratings
 from peckorder.collaborative import PersonalRanker
+from peckorder.tables.answers import Cuts, LabelScale
 from support.damaged_files import closed, opened
 from support.helpers import same, shown
 from support.stored_models import CASES, NEW, QUERY, RELEVANCE, X, Y
@@ -55,6 +56,11 @@ def assert_same_attributes(one, other):
             ), name
         elif isinstance(value, BaseEstimator):
             assert_same_attributes(value, theirs[name])
+        elif isinstance(value, Cuts | LabelScale):
+            for part, inner in vars(value).items():
+                found = np.asarray(getattr(theirs[name], part))
+                wanted = np.asarray(inner)
+                assert (found.dtype, found.tolist()) == (wanted.dtype, wanted.tolist())
         else:
             assert theirs[name] == value, name
 

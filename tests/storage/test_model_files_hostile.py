@@ -167,6 +167,41 @@ HOSTILE = {
         fill(3, 1, "ends"),
         "in which state.ends must be from 0 to 2, never falling",
     ),
+    "cuts that fall": (
+        "table-classes",
+        fill(9.0, 1, "answer", "thresholds"),
+        "in which state.answer.thresholds must be ascending",
+    ),
+    "a cut nowhere": (
+        "table-classes",
+        fill(np.nan, slice(None), "answer", "thresholds"),
+        "in which state.answer.thresholds must be ascending",
+    ),
+    "a class more than there are parts": (
+        "table-classes",
+        put({"kind": "values", "values": [1, 2]}, "state", "answer", "classes"),
+        r"in which state.answer.classes must be of shape \(4\)",
+    ),
+    "a class twice": (
+        "table-classes",
+        put({"kind": "values", "values": [1, 2, 2, 3]}, "state", "answer", "classes"),
+        "in which state.answer.classes must be two or more that differ",
+    ),
+    "an unknown kind of answer": (
+        "table-classes",
+        put("code", "state", "answer", "kind"),
+        "in which state.answer.kind must be one of 'classes', 'label scale'",
+    ),
+    "a scale that turns the order around": (
+        "table-label-scale",
+        put(-1.0, "state", "answer", "slope"),
+        "in which state.answer.slope must be a finite number >= 0",
+    ),
+    "cuts of classes": (
+        "table-text",
+        put({"kind": "label scale", "slope": 1.0, "origin": 0.0}, "state", "answer"),
+        "in which state.answer must be missing where the ranker itself predicts classes",
+    ),
     "a mean without a deviation": (
         "table",
         put(None, "state", "scale"),

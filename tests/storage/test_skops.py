@@ -31,6 +31,7 @@ from peckorder.collaborative import (
     VectorSimilarity,
 )
 from peckorder.datasets import make_ratings
+from peckorder.tables.answers import Cuts, LabelScale
 from support.helpers import same, shown
 
 rng = np.random.default_rng(0)
@@ -106,7 +107,9 @@ def test_rankers_of_tables():
     table = np.c_[X.astype(object), kinds]
     for ranker in (MPRank(), RankBoost(n_rounds=5)):
         model = TableRanker(ranker).fit(table, SCORE)
-        assert_array_equal(loaded(model).predict(table), model.predict(table))
+        for answer in (None, Cuts(np.array([0.0]), np.array([2, 5])), LabelScale(2.0, 1.0)):
+            model.answer_ = answer
+            assert_array_equal(loaded(model).predict(table), model.predict(table))
 
 
 def test_words_for_classes():

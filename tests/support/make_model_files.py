@@ -43,6 +43,8 @@ NAMES = [
     "table",
     "table-text",
     "table-kinds",
+    "table-classes",
+    "table-label-scale",
     "item-mean",
     "min-norm",
     "nearest",

@@ -28,6 +28,7 @@ from peckorder.collaborative import (
     PersonalRanker,
     VectorSimilarity,
 )
+from peckorder.tables.answers import Cuts, LabelScale
 
 _random = np.random.RandomState(7)
 # Sixteenths, so that sums are the same on any machine.
@@ -129,7 +130,7 @@ def _personal(model: Any) -> Case:
     return Case(fit, ask, lambda m: m.update("new", 30, 5.0).update("u01", 0, 2.0))
 
 
-def _table(model: Any, y: Any = RELEVANCE, *, text: bool = False) -> Case:
+def _table(model: Any, y: Any = RELEVANCE, *, text: bool = False, answer: Any = None) -> Case:
     """Return the case of columns as they are in a file, with gaps, with text."""
 
     def columns(rows: Any) -> Any:
@@ -140,10 +141,20 @@ def _table(model: Any, y: Any = RELEVANCE, *, text: bool = False) -> Case:
 
     def ask(fitted: Any) -> list[Any]:
         asked = columns(np.where(NEW > 0.9, np.nan, NEW) if fitted.scale else NEW)
-        return [fitted.predict(asked), fitted.prepare(asked)]
+        answers = [fitted.predict(asked), fitted.prepare(asked)]
+        if hasattr(fitted, "decision_function") and answer is not None:
+            answers += [fitted.decision_function(asked), fitted.classes_]
+        return answers
 
     gaps = np.where(X < -0.9, np.nan, X) if model.scale else X
-    return Case(lambda: model.fit(columns(gaps), y), ask)
+
+    def fit() -> Any:
+        fitted = model.fit(columns(gaps), y)
+        # As the command line learns it on rows left out.
+        fitted.answer_ = answer
+        return fitted
+
+    return Case(fit, ask)
 
 
 def _of_every_kind(model: Any) -> Case:
@@ -230,6 +241,12 @@ CASES: dict[str, Case] = {
     "table-text": _table(TableRanker(PRank(classes=[1, 2, 3, 4])), Y, text=True),
     "table-kinds": _of_every_kind(TableRanker(MPRank(C=10.0))),
     "table-boosted": _table(TableRanker(RankBoost(n_rounds=7), scale=False), Y, text=True),
+    "table-classes": _table(
+        TableRanker(MPRank(C=10.0)), answer=Cuts(np.array([-np.inf, 0.0, 1.5]), WORDS)
+    ),
+    "table-label-scale": _table(
+        TableRanker(RankBoost(n_rounds=7), scale=False), Y, answer=LabelScale(0.5, 3.0)
+    ),
     "item-mean": _viewers(ItemMean(damping=2.0)),
     "min-norm": _viewers(MinNormRegression()),
     "min-norm-normalized": _viewers(MinNormRegression(normalize=True)),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from onnxruntime import InferenceSession
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
@@ -20,7 +21,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from peckorder import AggregatePRank, MPRank, PRank, RankBoost, TableRanker
 from peckorder.exceptions import DataError
 from peckorder.export import to_onnx
+from peckorder.io import from_bytes
 from peckorder.model_selection import QueryKFold
+from peckorder.tables.answers import Cuts, LabelScale
 from support.helpers import exactly
 
 rng = np.random.default_rng(3)
@@ -143,6 +146,59 @@ def test_scaling_is_in_the_onnx_graph(model, dtype):
     if is_ordinal:
         labels = session.run(["labels"], {"X": X})[0]
         assert_array_equal(labels, model.predict(X))
+
+
+@pytest.mark.parametrize("ranker", [MPRank(C=10), RankBoost(n_rounds=9), PRank(max_iter=2)])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Cuts(np.array([-np.inf, -0.5, 1.0]), np.array(["none", "low", "mid", "high"])),
+        Cuts(np.array([0.0]), np.array([3, 9])),
+        LabelScale(0.5, 20.0),
+    ],
+)
+def test_answers_are_those_of_the_scores(ranker, answer):
+    table = TableRanker(ranker).fit(NUMBERS.to_numpy(), LEVEL)
+    if isinstance(ranker, PRank):
+        # It has no scores to be cut: a file of it would be refused.
+        table.answer_ = answer
+        with pytest.raises(ValueError, match="answer must be missing"):
+            table.to_bytes()
+        return
+    X = NUMBERS.to_numpy()
+    scores, order, added = table.predict(X), table.rank(X), explained(table, X)
+    share = table.score(X, LEVEL)
+    table.answer_ = answer
+    assert_array_equal(table.rank(X), order)
+    session = InferenceSession(to_onnx(table).SerializeToString())
+    if isinstance(answer, LabelScale):
+        expected = 20.0 + 0.5 * scores
+        assert_array_equal(table.predict(X), expected)
+        assert_allclose(session.run(["scores"], {"X": X})[0], expected, rtol=1e-12)
+        assert table.score(X, LEVEL) == share
+        assert not hasattr(table, "classes_")
+        assert added is None or (explained(table, X) == 0.5 * added).all()
+    else:
+        level = (scores[:, None] > answer.thresholds).sum(axis=1)
+        expected = answer.classes[level]
+        assert_array_equal(table.decision_function(X), scores)
+        assert_array_equal(session.run(["labels"], {"X": X})[0], expected)
+        assert_array_equal(table.classes_, answer.classes)
+        assert table.score(X, expected) == 0
+        assert added is None or (explained(table, X) == added).all()
+    assert_array_equal(table.predict(X), expected)
+    for stage in table.staged_predict(X) if added is not None else ():
+        last = stage
+    assert added is None or last.tolist() == expected.tolist()
+    again = from_bytes(table.to_bytes())
+    assert_array_equal(again.predict(X), expected)
+    # What was learnt of other scores is forgotten.
+    assert table.fit(X, LEVEL).answer_ is None
+    assert clone(again).fit(X, LEVEL).answer_ is None
+
+
+def explained(table, X):
+    return table.explain(X) if hasattr(table, "explain") else None
 
 
 def test_what_cannot_be_written_as_a_graph():

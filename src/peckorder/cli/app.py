@@ -64,8 +64,8 @@ def compare(
     The task is recognised from the columns: ordered classes, real-valued
     relevance, grades within queries, ratings of items by people. All rankers that can
     do it are cross-validated, queries and people kept whole, beside LightGBM, XGBoost,
-    mord and scikit-learn's ridge where these are installed. Without a file they are
-    compared on embedded data.
+    CatBoost, mord and scikit-learn's ridge where these are installed. Without a file
+    they are compared on embedded data.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from peckorder.tables.columns import Columns, counted, joined, short
 from peckorder.tables.files.paths import name_of, shown_out
 from peckorder.tables.files.read import iter_columns, letor_documents, read_table, write_columns
 from peckorder.tables.files.trec import documents_to_columns
-from peckorder.tables.model_rows import ModelRows, contributions, gives_classes, unscaled
+from peckorder.tables.model_rows import ModelRows, unscaled
 from peckorder.tables.roles import ColumnRole, Role
 
 _MOST_NAMES: Final = 20
@@ -52,7 +52,7 @@ def run_explain(
     for number in numbers:
         if not 1 <= number <= X.shape[0]:
             raise refusal("row", f"be from 1 to {X.shape[0]}", number)
-    added, constant = contributions(model_rows.model, X)
+    added, constant = model_rows.contributions(X)
     written = []
     if out is not None:
         columns = {name: added[:, k] for k, name in enumerate(names)}
@@ -174,6 +174,7 @@ def run_info(model: str, output: OutputOptions) -> None:
         "columns": known_columns(ranker) or None,
         "scaled_as": formulas or None,
         "learnt": _learnt(inner),
+        "answers": _answers(ranker) if is_table else None,
         "written_by": f"peckorder {header['peckorder']}",
         "format": VERSION,
         "checksum": "ok",
@@ -183,7 +184,7 @@ def run_info(model: str, output: OutputOptions) -> None:
     if len(names) > _MOST_NAMES:
         first += f" and {len(names) - _MOST_NAMES} more"
     shown = {**result, "scaled_as": scaled, "feature_names": first, "checksum": "ok (SHA-256)"}
-    for name in ("parameters", "learnt", "columns"):
+    for name in ("parameters", "learnt", "columns", "answers"):
         pairs: Any = result[name] or {}
         shown[name] = ", ".join(f"{key}={_short_text(value)}" for key, value in pairs.items())
     width = max(map(len, shown))
@@ -228,6 +229,14 @@ def _learnt(ranker: object) -> dict[str, object]:
     return values
 
 
+def _answers(table: TableRanker) -> dict[str, object] | None:
+    """Return what makes answers of scores, if they are not answers themselves."""
+    if table.answer_ is None:
+        return None
+    values = vars(table.answer_).items()
+    return {name: np.asarray(value).tolist() for name, value in values}
+
+
 def _short_text(value: object) -> str:
     """Return a value as text, or how many values there are."""
     if isinstance(value, list):
@@ -252,17 +261,8 @@ def known_columns(model: object) -> dict[str, str]:
     return {option: name for option, name in names.items() if name is not None}
 
 
-def no_classes(model: object, kind: str) -> str:
-    """Return that a model of scores gives no classes, if it learnt from classes."""
-    inner = model.ranker_ if isinstance(model, TableRanker) else model
-    if kind != "ordinal" or gives_classes(inner):
-        return ""
-    return "It gives scores, not classes: rank writes no column predicted."
-
-
-def model_limits(model: object, kind: str) -> str:
-    """Return what a saved model cannot be used for; `kind` is that of its task."""
-    limits = list(filter(None, [no_classes(model, kind)]))
+def model_limits(model: object) -> str:
+    """Return what a saved model cannot be used for."""
     inner = model.ranker_ if isinstance(model, TableRanker) else model
     coef = getattr(inner, "coef_", None)
     is_plain = coef is not None and np.ndim(coef) == 1
@@ -271,14 +271,14 @@ def model_limits(model: object, kind: str) -> str:
         cannot.append("explained (peckorder explain)")
     if not is_exportable(model):
         cannot.append("exported (to_onnx)")
-    if cannot:
-        what, kernel = type(inner).__name__, getattr(inner, "kernel", "linear")
-        if kernel != "linear":
-            what += f" with kernel={kernel!r}"
-        elif is_plain and isinstance(model, TableRanker):
-            what = "columns of text are coded for it"
-        limits.append(f"It cannot be {' or '.join(cannot)}: {what}.")
-    return " ".join(limits)
+    if not cannot:
+        return ""
+    what, kernel = type(inner).__name__, getattr(inner, "kernel", "linear")
+    if kernel != "linear":
+        what += f" with kernel={kernel!r}"
+    elif is_plain and isinstance(model, TableRanker):
+        what = "columns of text are coded for it"
+    return f"It cannot be {' or '.join(cannot)}: {what}."
 
 
 def known_id(role: str, given: str, known: Array) -> Any:

@@ -31,10 +31,14 @@ class OutputOptions:
         Print the result as JSON.
     quiet
         Print nothing but errors.
+    verbose
+        Print what is being done, and how long it may take, as lines on standard error
+        where that is no terminal, which has a bar.
     """
 
     json: Flag = False
     quiet: Flag = False
+    verbose: Flag = False
 
 
 @Parameter(name="*")
@@ -74,14 +78,15 @@ class CompareOptions:
         TREC judgements: the files are runs then, compared with each other and with
         ways to fuse them.
     metric
-        What decides, as in ndcg@5 or ap; of grades and runs ndcg@10, of ratings
-        disagreement, of classes the mean rank loss, of magnitudes msd.
+        What decides, as in ndcg@5 or ap, or any that the leaderboard shows. By default
+        of grades and runs ndcg@10, of ratings disagreement, of classes the mean rank
+        loss, of magnitudes rmsd, the root of the mean squared difference of pairs.
     rankers
         Rankers of the leaderboard to take part, as in PRank,RankBoost; or give it
         again for each.
     folds
         Folds of the cross-validation; at least 2. Where there are fewer queries or
-        people than folds, or fewer than two rows per fold for msd, there are fewer.
+        people than folds, or fewer than two rows per fold for rmsd, there are fewer.
     rows
         Compare on so many rows, drawn at random, at most; by default 50,000. Queries
         and people are drawn whole, two of them though they have more rows. Of
@@ -147,15 +152,18 @@ class FitOptions:
     Parameters
     ----------
     ranker
-        PRank, AggregatePRank, WidrowHoff or MulticlassPerceptron for ordered classes;
-        MPRank, MPRankCV, SVRank or RankBoost for grades and magnitudes; PersonalRanker
-        for ratings.
+        One of peckorder's, by its name in a leaderboard or that of its class: PRank,
+        AggregatePRank, WidrowHoff or MulticlassPerceptron for ordered classes; MPRank,
+        MPRankCV, SVRank or RankBoost for classes, grades and magnitudes; PersonalRanker
+        for ratings; or, as in compare, "MPRank (RBF kernel)".
     out
         The model file to write: a new one, or in place of a model.
     set_
-        A parameter, as in --set C=10; give it again for more. Other parameters are
-        those of `peckorder compare`. Without --set the same is chosen here as there:
-        C by leaving pairs out, rounds of boosting by early stopping.
+        A parameter, as in --set C=10; give it again for more. All others are those of
+        `peckorder compare`, and are chosen as there: C by leaving pairs out, rounds of
+        boosting and other settings on rows left out.
+    task
+        ordinal, magnitude, graded or ratings, if it is not recognised rightly.
     target
         The column to predict. By default the usual names, or the last column.
     qid
@@ -190,6 +198,7 @@ class FitOptions:
     ranker: str
     out: OutPath
     set_: Annotated[tuple[str, ...] | None, Parameter(name="--set", negative="")] = None
+    task: str | None = None
     target: str | None = None
     qid: str | None = None
     user: str | None = None

@@ -7,16 +7,16 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
+from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table as Screen
 
 from peckorder.cli.options import OutputOptions
-from peckorder.tables.coders import RARE
-from peckorder.tables.columns import Columns, counted, is_empty, short
+from peckorder.tables.columns import RARE, Columns, counted, is_empty, short
 from peckorder.tables.files.standard_streams import is_standard
 from peckorder.tables.roles import ColumnRole, Role
 
@@ -45,6 +45,7 @@ class ResultPrinter:
         self.console = Console(quiet=is_silent, stderr=is_piped, soft_wrap=True)
         self._bars = Console(stderr=True)
         self._shows_bars = self._bars.is_terminal and not output.quiet
+        self._shows_lines = output.verbose and not output.quiet and not self._shows_bars
         self._notes: list[str] = []
         if output.json:
             warnings.showwarning = self._keep_warning  # type: ignore[assignment]
@@ -70,12 +71,24 @@ class ResultPrinter:
 
     @contextmanager
     def progress(self, label: str) -> Iterator[ReportProgress]:
-        """Show a progress bar, to people only; yields a function to report to."""
+        """Show a progress bar, to people only; yields a function to report to.
+
+        Where no terminal is, there are lines if the options ask for them.
+        """
+        if self._shows_lines:
+            yield _Lines(self._bars)
+            return
         if not self._shows_bars:
             # A bar that is switched off leaves an empty line, before rich 15.
             yield lambda done, total=None, label="": None
             return
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
         with Progress(*columns, console=self._bars, transient=True) as bar:
             task = bar.add_task(label, total=None)
 
@@ -83,6 +96,27 @@ class ResultPrinter:
                 bar.update(task, completed=done, total=total, description=label)
 
             yield report_progress
+
+
+class _Lines:
+    """Progress as lines of a log: what comes next, and how long it may take."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._begin = perf_counter()
+        self._last = ""
+
+    def __call__(self, done: int, total: int | None = None, label: str = "") -> None:
+        """Print a line where something else begins."""
+        if label in ("", self._last):
+            return
+        self._last, elapsed = label, perf_counter() - self._begin
+        words = f"{elapsed:.0f} s"
+        if total and done:
+            words = (
+                f"{done} of {total}, {words}, about {elapsed * (total - done) / done:.0f} s left"
+            )
+        self._console.print(f"{label} ({words})", markup=False, highlight=False, soft_wrap=True)
 
 
 class Notes:

@@ -4,41 +4,66 @@ A candidate belongs together with how its features are prepared and how its scor
 calibrated: `Candidate.fit` returns all of it as one `FittedCandidate`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import RidgeCV
 
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Predictor
-from peckorder.compare.third_party import LightGBM, Mord, XGBoost, installed, tree_stages
+from peckorder.compare.third_party import (
+    CatBoost,
+    LightGBM,
+    Mord,
+    Trees,
+    XGBoost,
+    installed,
+    tree_stages,
+)
 from peckorder.compare.tuning import (
-    Calibrated,
+    Answering,
+    Grid,
     GridTuned,
     Loss,
     RoundsTuned,
     SampledMPRank,
-    ToClasses,
-    ToLabelScale,
     Wrapper,
     boosted_stages,
     fit_model,
+    layers,
     pair_loss,
     step_loss,
+    to_classes,
+    to_label_scale,
+    with_settings,
 )
-from peckorder.estimators import AggregatePRank, PRank, RankBoost, SVRank
+from peckorder.estimators import (
+    AggregatePRank,
+    MPRank,
+    MPRankCV,
+    MulticlassPerceptron,
+    PRank,
+    RankBoost,
+    SVRank,
+    WidrowHoff,
+)
 from peckorder.metrics import disagreement
+from peckorder.tables.answers import Answer, LabelScale
 from peckorder.tables.coded_columns import Coders
 from peckorder.tables.features import Scaling
+from peckorder.tables.task import whole_if_it_is
 
 # Kernels of all pairs of rows are kept and decomposed: some seconds.
 KERNEL_ROWS: Final = 4000
-# Pairs are left out, with a kernel, of so many: a decomposition, a product for each C.
-SAMPLED_ROWS: Final = 800
+# Every ranker, of whatever library, tries up to three settings on inner folds. Rounds of
+# boosting come along with a fit, a C or ridge with a decomposition: they do not count.
+_PASSES: Final = {"max_iter": [3, 10, 30]}
+_CS: Final = (0.01, 0.1, 1.0, 10.0, 1e2, 1e3, 1e4, 1e5, 1e6)
 _RIDGES: Final = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
@@ -86,15 +111,21 @@ class FittedCandidate:
     scaling: Scaling | None = None
     seconds: float = 0.0
 
+    @property
+    def answer(self) -> Answer | None:
+        """What makes answers of the scores, if they are not answers themselves."""
+        found = (layer.answer_ for layer in layers(self.model) if isinstance(layer, Answering))
+        return next(found, None)
+
     def scores(self, X: Floats) -> Floats:
-        """Return the scores of rows as they are, before calibration."""
+        """Return the scores of rows as they are, before they are made answers."""
         X = X if self.scaling is None else self.scaling.apply(X)
-        model = self.model.model_ if isinstance(self.model, Calibrated) else self.model
+        model = self.model.model_ if isinstance(self.model, Answering) else self.model
         return np.asarray(model.predict(X))
 
     def answers(self, scores: Floats) -> Floats:
         """Turn scores into what the task asks for."""
-        return self.model.answer(scores) if isinstance(self.model, Calibrated) else scores
+        return scores if self.answer is None else np.asarray(self.answer(scores))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +142,10 @@ class Candidate:
     scaled: bool = True
     origin: str = "peckorder"
     most_rows: int | None = None
+
+    def fixed(self, values: Mapping[str, object]) -> "Candidate":
+        """Return the candidate with parameters that are not chosen."""
+        return replace(self, make=lambda info: with_settings(self.make(info), values))
 
     def fit(self, info: TaskInfo, rows: TrainingRows) -> FittedCandidate:
         """Fit a new model; it chooses its settings on rows left out of `rows`."""
@@ -181,7 +216,7 @@ class Constant(BaseEstimator):  # type: ignore[misc]
         return np.full(len(X), self.answer_)
 
 
-class StandardizedLabels(Wrapper):
+class StandardizedLabels(Answering):
     """A model of labels with mean 0 and deviation 1, for one whose settings have units.
 
     SVRank's band is 0.1 wide, whatever the labels are measured in.
@@ -191,14 +226,10 @@ class StandardizedLabels(Wrapper):
         self, X: Floats, y: Floats, qid: Ints | None = None, groups: Ints | None = None
     ) -> Self:
         """Fit to standardised labels."""
-        self.mean_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
-        standardised = (y - self.mean_) / self.scale_
-        self.model_ = fit_model(self.model, X, standardised, qid, groups)
+        mean, scale = float(y.mean()), float(y.std()) or 1.0
+        self.answer_ = LabelScale(scale, mean)
+        self.model_ = fit_model(self.model, X, (y - mean) / scale, qid, groups)
         return self
-
-    def predict(self, X: Floats) -> Floats:
-        """Return scores on the scale of the labels."""
-        return np.asarray(self.mean_ + self.scale_ * self.model_.predict(X))
 
 
 class IgnoringQueries(Wrapper):
@@ -214,11 +245,12 @@ class GradesAsClasses(Wrapper):
     """PRank on grades: it learns classes, and its score ranks."""
 
     def fit(self, X: Floats, y: Floats) -> Self:
-        """Learn the grades as levels of one scale."""
-        values, level = np.unique(y, return_inverse=True)
-        classes = list(range(max(2, len(values))))
-        self.model_ = self.model.set_params(classes=classes)
-        self.model_.fit(X, level)
+        """Learn the grades as classes, of which there are two at least."""
+        grades = np.unique(y)
+        if len(grades) == 1:
+            grades = np.append(grades, grades + 1)
+        names = [whole_if_it_is(grade) for grade in grades.tolist()]
+        self.model_ = with_settings(clone(self.model), {"classes": names}).fit(X, y)
         return self
 
     def predict(self, X: Floats) -> Floats:
@@ -229,28 +261,31 @@ class GradesAsClasses(Wrapper):
 
 def rankboost(info: TaskInfo) -> RoundsTuned:
     """Return RankBoost, which chooses its number of rounds on rows left out."""
-    grid = {"cumulative": [True, False]}
+    grid: Grid = [
+        {"cumulative": [True, False], "learning_rate": [1.0]},
+        {"cumulative": [True], "learning_rate": [0.3]},
+    ]
     return RoundsTuned(RankBoost(), boosted_stages, "n_rounds", grid, info.loss, info.seed)
 
 
 def linear_mprank(info: TaskInfo) -> SampledMPRank:
     """Return MPRank, which chooses C by leaving pairs out."""
-    return SampledMPRank(seed=info.seed)
+    return SampledMPRank(MPRank(), _CS, seed=info.seed)
 
 
-def boosted_trees(trees: type[LightGBM | XGBoost]) -> Make:
+def boosted_trees(trees: type[Trees], *, classes: bool = False) -> Make:
     """Return how boosted trees of another library are made."""
-    return lambda info: RoundsTuned(
-        trees(seed=info.seed), tree_stages, "n_estimators", None, info.loss, info.seed
-    )
+
+    def make(info: TaskInfo) -> RoundsTuned:
+        model = trees(classes=classes, seed=info.seed)
+        loss = step_loss if classes else info.loss
+        return RoundsTuned(model, tree_stages, "n_estimators", trees.sizes, loss, info.seed)
+
+    return make
 
 
 def _to_classes(make: Make) -> Make:
-    return lambda info: ToClasses(make(info._replace(loss=pair_loss)), info.n_levels, info.seed)
-
-
-def _gammas(info: TaskInfo) -> tuple[float, ...]:
-    return tuple(factor / info.n_features for factor in (0.1, 0.3, 1.0))
+    return lambda info: to_classes(make(info._replace(loss=pair_loss)), info.n_levels, info.seed)
 
 
 def _svrank(info: TaskInfo) -> GridTuned:
@@ -269,50 +304,64 @@ def _prank(info: TaskInfo, **kernel: Any) -> PRank:
     )
 
 
+def _tuned_prank(info: TaskInfo, **kernel: Any) -> GridTuned:
+    return GridTuned(_prank(info, **kernel), _PASSES, step_loss, info.seed)
+
+
 def _rbf_prank(info: TaskInfo) -> GridTuned:
     model = _prank(info, kernel="rbf", budget=2000)
-    return GridTuned(model, {"gamma": _gammas(info)}, step_loss, info.seed)
+    gammas = [factor / info.n_features for factor in (0.1, 0.3, 1.0)]
+    return GridTuned(model, {"gamma": gammas}, step_loss, info.seed)
 
 
-def _prank_ensemble(info: TaskInfo) -> AggregatePRank:
-    return AggregatePRank(
-        unit_norm=False, classes=list(range(info.n_levels)), max_iter=10, random_state=info.seed
+def _prank_on_grades(info: TaskInfo) -> GridTuned:
+    return GridTuned(GradesAsClasses(_prank(info)), _PASSES, info.loss, info.seed)
+
+
+def _prank_ensemble(info: TaskInfo) -> GridTuned:
+    model = AggregatePRank(
+        unit_norm=False, classes=list(range(info.n_levels)), random_state=info.seed
     )
+    return GridTuned(model, _PASSES, step_loss, info.seed)
 
 
 def _rbf_mprank(info: TaskInfo) -> SampledMPRank:
-    return SampledMPRank(
-        kernel="rbf",
-        Cs=(1.0, 10.0, 100.0, 1000.0, 10_000.0),
-        gammas=_gammas(info)[1:],
-        most_rows=SAMPLED_ROWS,
-        seed=info.seed,
+    return SampledMPRank(MPRank(kernel="rbf"), _CS[2:7], gammas=(0.3, 1.0), seed=info.seed)
+
+
+def _ridge(info: TaskInfo) -> Any:
+    return RidgeCV(_RIDGES)
+
+
+def _trees(adapt: Callable[[Make], Make], *, classes: bool = False) -> tuple[Candidate, ...]:
+    """Return the boosted trees that are installed."""
+    libraries: tuple[type[Trees], ...] = (LightGBM, XGBoost, CatBoost)
+    what = " (median class)" if classes else ""
+    return tuple(
+        Candidate(
+            f"{trees.__name__}{what}",
+            adapt(boosted_trees(trees, classes=classes)),
+            scaled=False,
+            origin=trees.package,
+        )
+        for trees in libraries
+        if installed(trees.package)
     )
-
-
-def _other_libraries(adapt: Callable[[Make], Make]) -> tuple[Candidate, ...]:
-    """Return ridge regression and the boosted trees that are installed."""
-    ridge = adapt(lambda i: RidgeCV(_RIDGES))
-    candidates = [Candidate("Ridge", ridge, origin="scikit-learn")]
-    packages = (("LightGBM", "lightgbm", LightGBM), ("XGBoost", "xgboost", XGBoost))
-    for name, package, trees in packages:
-        if installed(package):
-            make = adapt(boosted_trees(trees))
-            candidates.append(Candidate(name, make, scaled=False, origin=package))
-    return tuple(candidates)
 
 
 def ordinal_candidates() -> tuple[Candidate, ...]:
     """Return the candidates that predict ordered classes."""
     candidates = [
-        Candidate("PRank", _prank),
-        Candidate("PRank, RBF kernel", _rbf_prank, most_rows=2 * KERNEL_ROWS),
-        Candidate("PRank, quadratic", lambda i: _prank(i, kernel="poly", degree=2)),
+        Candidate("PRank", _tuned_prank),
+        Candidate("PRank (RBF kernel)", _rbf_prank, most_rows=2 * KERNEL_ROWS),
+        Candidate("PRank (quadratic)", lambda i: _tuned_prank(i, kernel="poly", degree=2)),
         Candidate("OAP-BPM (100 PRanks)", _prank_ensemble),
         Candidate("MPRank", _to_classes(linear_mprank)),
-        Candidate("MPRank, RBF kernel", _to_classes(_rbf_mprank), most_rows=KERNEL_ROWS),
+        Candidate("MPRank (RBF kernel)", _to_classes(_rbf_mprank), most_rows=KERNEL_ROWS),
         Candidate("RankBoost", _to_classes(rankboost), scaled=False),
-        *_other_libraries(_to_classes),
+        Candidate("Ridge", _to_classes(_ridge), origin="scikit-learn"),
+        *_trees(_to_classes),
+        *_trees(lambda make: make, classes=True),
     ]
     if installed("mord"):
         grid = {"alpha": [0.1, 1.0, 10.0]}
@@ -325,13 +374,18 @@ def ordinal_candidates() -> tuple[Candidate, ...]:
 
 def magnitude_candidates() -> tuple[Candidate, ...]:
     """Return the candidates that predict distances."""
+
+    # Least squares, whatever the queries.
+    def ignoring(make: Make) -> Make:
+        return lambda info: IgnoringQueries(make(info))
+
     return (
         Candidate("MPRank", linear_mprank),
-        Candidate("MPRank, RBF kernel", _rbf_mprank, most_rows=KERNEL_ROWS),
+        Candidate("MPRank (RBF kernel)", _rbf_mprank, most_rows=KERNEL_ROWS),
         Candidate("SVRank", lambda i: StandardizedLabels(_svrank(i))),
-        Candidate("RankBoost", lambda i: ToLabelScale(rankboost(i), i.seed), scaled=False),
-        # Least squares, whatever the queries.
-        *_other_libraries(lambda make: lambda i: IgnoringQueries(make(i))),
+        Candidate("RankBoost", lambda i: to_label_scale(rankboost(i), i.seed), scaled=False),
+        Candidate("Ridge", ignoring(_ridge), origin="scikit-learn"),
+        *_trees(ignoring),
         Candidate("(the same score for all)", lambda i: Constant(), origin=""),
     )
 
@@ -342,8 +396,9 @@ def graded_candidates() -> tuple[Candidate, ...]:
         Candidate("RankBoost", rankboost, scaled=False),
         Candidate("MPRank", linear_mprank),
         Candidate("SVRank", _svrank),
-        Candidate("PRank on grades", lambda i: GradesAsClasses(_prank(i))),
-        *_other_libraries(lambda make: make),
+        Candidate("PRank on grades", _prank_on_grades),
+        Candidate("Ridge", _ridge, origin="scikit-learn"),
+        *_trees(lambda make: make),
         Candidate("(the best feature)", lambda i: BestSignedFeature(), scaled=False, origin=""),
         Candidate("(a random order)", lambda i: Constant(), origin=""),
     )
@@ -354,3 +409,30 @@ CANDIDATES: Final = {
     "magnitude": magnitude_candidates,
     "graded": graded_candidates,
 }
+
+
+def further_candidates(kind: str) -> tuple[Candidate, ...]:
+    """Return rankers that can be fitted to a task but are not compared."""
+    if kind != "ordinal":
+        return (Candidate("MPRankCV", lambda i: MPRankCV()),)
+    return (
+        Candidate("AggregatePRank", _prank_ensemble),
+        Candidate("MPRankCV", _to_classes(lambda i: MPRankCV())),
+        Candidate(
+            "MulticlassPerceptron", lambda i: MulticlassPerceptron(classes=list(range(i.n_levels)))
+        ),
+        Candidate("SVRank", _to_classes(_svrank)),
+        Candidate("WidrowHoff", lambda i: WidrowHoff(classes=list(range(i.n_levels)))),
+    )
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a candidate without case, in today's spelling.
+
+    Examples
+    --------
+    >>> from peckorder.compare.candidates import plain_name
+    >>> plain_name("MPRank, RBF kernel") == plain_name("mprank (RBF kernel)")
+    True
+    """
+    return re.sub(r",\s*(.+)$", r" (\1)", name.strip()).lower()

@@ -8,7 +8,7 @@ and `Contest` has what was measured, the best first.
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import floor, isnan, log10
 from typing import ClassVar, Final, NamedTuple
 
@@ -17,9 +17,9 @@ import numpy as np
 from peckorder import estimators
 from peckorder._core.errors import refusal
 from peckorder._core.parameters import SEED
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Bools, Floats, Ints
 from peckorder._core.validation import did_you_mean, whole
-from peckorder.compare.candidates import Candidate
+from peckorder.compare.candidates import Candidate, plain_name
 from peckorder.compare.measures import Measure, Measuring
 from peckorder.exceptions import DataError
 from peckorder.metrics import half_width
@@ -28,8 +28,17 @@ Progress = Callable[[int, int, str], None]
 
 # They have nothing to keep but the ratings themselves.
 _NOT_SAVED: Final = ("Nearest people", "Vector similarity")
+# Leaderboards have another name than its class for it.
+_OF_CLASS: Final = {"aggregateprank": "oap-bpm (100 pranks)"}
 # Rankers of other tasks exist too, whatever their names look like.
 _RANKERS: Final = {name.lower(): name for name in (*estimators.__all__, "PersonalRanker")}
+
+
+_WHY: Final = {
+    "ap": "nothing is relevant",
+    "disagreement": "all labels are the same",
+    "ndcg": "nothing is relevant",
+}
 
 
 class Behind(NamedTuple):
@@ -49,9 +58,9 @@ class Result:
     """What one candidate achieved.
 
     `values` has, for each measure, one value per unit (row, query, person, repetition);
-    `answers` and `scores` are its predictions for each row when that was left out,
-    after and before calibration. `seconds`, `weights`, `curves`, `thresholds` and
-    `chosen` describe its models, one per split.
+    `answers` and `scores` are its predictions for each row when that was left out, after
+    and before calibration, of those that `is_predicted`. `seconds`, `weights`, `curves`,
+    `thresholds` and `chosen` describe its models, one per split.
     """
 
     name: str
@@ -60,6 +69,7 @@ class Result:
     seconds: list[float] = field(default_factory=list)
     answers: Floats | None = None
     scores: Floats | None = None
+    is_predicted: Bools | None = None
     weights: list[Floats] = field(default_factory=list)
     curves: list[Floats] = field(default_factory=list)
     thresholds: list[Floats] = field(default_factory=list)
@@ -86,8 +96,10 @@ class Result:
         self, rows: Ints, n_rows: int, scores: Floats, answers: Floats | None = None
     ) -> None:
         """Keep the predictions for rows that were left out, of `n_rows` in all."""
-        if self.scores is None or self.answers is None:
+        if self.scores is None or self.answers is None or self.is_predicted is None:
             self.scores, self.answers = np.empty(n_rows), np.empty(n_rows)
+            self.is_predicted = np.zeros(n_rows, dtype=bool)
+        self.is_predicted[rows] = True
         self.scores[rows] = scores
         self.answers[rows] = scores if answers is None else answers
 
@@ -108,15 +120,16 @@ class Trial(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The splits of a case, and what makes values out of the predictions for all rows.
+    """The splits of a case, and what makes values out of predictions.
 
-    `groups` has the groups of rows that are not independent of each other, queries or
-    people as `group_name` says. `n_train_rows` are the rows to learn from, at least.
+    `measuring` returns that for the rows of some or all splits. `groups` has the groups
+    of rows that are not independent of each other, queries or people as `group_name`
+    says. `n_train_rows` are the rows to learn from, at least.
     """
 
     n_splits: int
     trials: Iterable[Trial]
-    measuring: Measuring | None = None
+    measuring: Callable[[Ints], Measuring] | None = None
     n_train_rows: int = 0
     groups: Ints | None = None
     group_name: str = ""
@@ -181,6 +194,24 @@ class Contest:
         ours = (result for result in self.results if result.origin == "peckorder")
         return next((result for result in ours if result.name not in _NOT_SAVED), None)
 
+    @property
+    def undefined(self) -> dict[str, int]:
+        """How many queries or people have no value of a measure, if some have none."""
+        if self.unit == "rows":
+            return {}
+        counts = {m.name: int(np.isnan(self.best.values[m.name]).sum()) for m in self.measures}
+        return {name: n for name, n in counts.items() if n}
+
+    def undefined_notes(self) -> list[str]:
+        """Say which measures leave out how many queries or people, and why."""
+        notes = []
+        for name, n in self.undefined.items():
+            n_all = len(self.best.values[name])
+            word = name.partition("@")[0]
+            why = _WHY.get(word, "it is undefined")
+            notes.append(f"{name} leaves out {n:,} of {n_all:,} {self.unit}, in which {why}.")
+        return notes
+
     def half_width(self, values: Floats) -> float:
         """Return half the 95 % interval of a mean over units."""
         is_defined = ~np.isnan(values)
@@ -211,7 +242,8 @@ class Contest:
 
     def written(self, result: Result, measure: Measure) -> str:
         """Return the mean of a measure as text."""
-        return f"{result.mean(measure):.{self._decimals(measure)}f}"
+        n = self._decimals(measure)
+        return f"{round(result.mean(measure), n) + 0.0:.{n}f}"  # 0 without a sign
 
     def behind_text(self, result: Result) -> str:
         """Return how far behind as text, marked where no difference was shown."""
@@ -238,6 +270,14 @@ class Contest:
             value += f" ± {half:.{self._decimals(first)}f}"
         behind = self.behind_text(result)
         return [value, behind, *(self.written(result, measure) for measure in others)]
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt, with the contest on those splits that every candidate was run on."""
+
+    def __init__(self, contest: Contest) -> None:
+        super().__init__(f"Interrupted after {contest.n_splits} splits; nothing was written.")
+        self.contest = contest
 
 
 def listed(names: Sequence[str]) -> str:
@@ -287,40 +327,59 @@ def run_contest(
     results = {c.name: Result(c.name, c.origin) for c in candidates}
     report_progress = on_progress or (lambda done, total, label: None)
     n_done, n_steps = 0, plan.n_splits * sum(bool(c.origin) for c in candidates)
-    for trial in plan.trials:
-        for candidate in candidates:
-            if candidate.origin:  # baselines take no time
-                report_progress(n_done, n_steps, f"{trial.name}: {candidate.name}")
-                n_done += 1
-            if candidate.name not in results:
-                continue
-            if not case.leaves_out_failures:
-                trial.run(candidate, results[candidate.name])
-                continue
-            try:
-                with warnings.catch_warnings():
-                    # Of thousands of fits on parts of the data; the leaderboard tells.
-                    warnings.simplefilter("ignore")
+    n_whole, rows = 0, None
+    try:
+        for trial in plan.trials:
+            for candidate in candidates:
+                if candidate.origin:  # baselines take no time
+                    report_progress(n_done, n_steps, f"{trial.name}: {candidate.name}")
+                    n_done += 1
+                if candidate.name not in results:
+                    continue
+                if not case.leaves_out_failures:
                     trial.run(candidate, results[candidate.name])
-            except Exception as error:  # those of other packages may be of any class
-                left_out.append((candidate.name, _reason(error)))
-                del results[candidate.name]
+                    continue
+                try:
+                    with warnings.catch_warnings():
+                        # Of thousands of fits on parts of the data; the leaderboard tells.
+                        warnings.simplefilter("ignore")
+                        trial.run(candidate, results[candidate.name])
+                except Exception as error:  # those of other packages may be of any class
+                    left_out.append((candidate.name, _reason(error)))
+                    del results[candidate.name]
+            n_whole += 1
+            masks = (result.is_predicted for result in results.values())
+            rows = next((np.flatnonzero(mask) for mask in masks if mask is not None), None)
+    except KeyboardInterrupt:
+        if rows is None:
+            raise
+        part = _measured(case, plan, results, rows)
+        raise Interrupted(replace(part, n_splits=n_whole, left_out=tuple(left_out))) from None
     report_progress(n_steps, n_steps, "measuring")
-    if plan.measuring is not None:
+    contest = _measured(case, plan, results, rows)
+    return replace(contest, seed=seed, left_out=tuple(left_out))
+
+
+def _measured(case: Case, plan: Plan, results: Mapping[str, Result], rows: Ints | None) -> Contest:
+    """Return the contest as far as rows have predictions."""
+    groups = plan.groups
+    if plan.measuring is not None and rows is not None:
+        groups = None if groups is None else groups[rows]
+        measuring = plan.measuring(rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for result in results.values():
-                result.values.update(plan.measuring(result.predictions()))
+                result.values.update(measuring(result.predictions()[rows]))
     return Contest(
-        case.measures,
-        ranked(results.values(), case.measures[0]),
-        tuple(left_out),
-        plan.n_splits,
-        seed,
-        case.unit,
-        case.spread,
-        plan.groups,
-        plan.group_name,
+        measures=case.measures,
+        results=ranked(results.values(), case.measures[0]),
+        left_out=(),
+        n_splits=plan.n_splits,
+        seed=0,
+        unit=case.unit,
+        spread=case.spread,
+        groups=groups,
+        group_name=plan.group_name,
     )
 
 
@@ -338,8 +397,9 @@ def choose_candidates(
         return candidates
     names = [candidate.name for candidate in candidates if candidate.origin]
     chosen = set()
-    for name in _separate_names(only, {name.lower() for name in names}):
-        same = [other for other in names if other.lower() == name.lower()]
+    for name in _separate_names(only, set(map(plain_name, names))):
+        alike = {plain_name(name), _OF_CLASS.get(plain_name(name))}
+        same = [other for other in names if plain_name(other) in alike]
         if not same:
             hint = did_you_mean(name, names, {})
             if name.lower() in _RANKERS:
@@ -354,7 +414,7 @@ def choose_candidates(
 def _separate_names(only: Iterable[str], names: Collection[str]) -> Iterator[str]:
     """Yield names one by one, also of several with commas between."""
     for name in only:
-        if name.lower() in names or "," not in name:
+        if plain_name(name) in names or "," not in name:
             yield name
         else:
             yield from filter(None, map(str.strip, name.split(",")))

@@ -9,12 +9,28 @@ from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
 from peckorder.metrics import evaluate, metric_by_name
 
+# Of classes and of magnitudes, the one that decides first.
+ORDINAL: Final = ("mean rank loss", "exactly right", "macro_mae", "qwk")
+MAGNITUDE: Final = ("rmsd", "disagreement")
+_LARGER: Final = ("exactly right", "qwk")
+_ALIASES: Final = {
+    "accuracy": "exactly right",
+    "quadratic weighted kappa": "qwk",
+    "rank loss": "mean rank loss",
+    "root mean squared difference": "rmsd",
+    "mean squared difference": "msd",
+}
 # Comparisons of pairs at a time, so that memory stays small.
 _BLOCK: Final = 4_000_000
 _GAINS: Final = "ndcg"
 _MEANINGS: Final = {
     "mean rank loss": "steps between the predicted and the true class; less is better",
     "exactly right": "share of rows whose class is predicted; more is better",
+    "macro_mae": "the mean rank loss of each class, averaged over classes, so that rare ones "
+    "count as much; less is better",
+    "qwk": "quadratic weighted kappa, 0 for agreement by chance and 1 at best; more is better",
+    "rmsd": "root of the mean squared difference between predicted and true distances of "
+    "pairs, in units of the label; less is better",
     "msd": "squared difference between predicted and true distances of pairs; less is better",
     "disagreement": "share of pairs that are ranked the wrong way; less is better",
     "ap": "average precision; more is better",
@@ -33,6 +49,8 @@ class Measure(NamedTuple):
     @classmethod
     def of_lists(cls, name: str) -> "Measure":
         """Return a metric of lists, by its name."""
+        if name == "rmsd":
+            return cls(name)
         metric = metric_by_name(name, "metric")
         return cls(metric.name, metric.kind.larger_is_better)
 
@@ -44,6 +62,23 @@ class Measure(NamedTuple):
             first = f" of the first {places} places" if places else ""
             return f"normalised discounted gain{first}; more is better"
         return _MEANINGS.get(self.name, "see peckorder.metrics")
+
+
+def of_rows_by_name(metric: str | None, kind: str) -> tuple[Measure, ...]:
+    """Return measures of classes or magnitudes; the one that is asked for decides."""
+    usual = ORDINAL if kind == "ordinal" else MAGNITUDE
+    known = usual if kind == "ordinal" else (*usual, "msd")
+    word = "" if metric is None else _words(metric)
+    name = {_words(name): name for name in known}.get(_words(_ALIASES.get(word, word)))
+    if metric is not None and name is None:
+        rule = f"be {' or '.join(map(repr, known))} for task={kind!r}"
+        raise refusal("metric", rule, repr(metric))
+    names = dict.fromkeys([name or usual[0], *usual])
+    return tuple(Measure(name, name in _LARGER) for name in names)
+
+
+def _words(name: str) -> str:
+    return " ".join(name.lower().replace("_", " ").replace("-", " ").split())
 
 
 def of_lists_by_name(metric: str | None, usual: Sequence[str], least: float) -> tuple[Measure, ...]:
@@ -66,20 +101,52 @@ def of_lists_by_name(metric: str | None, usual: Sequence[str], least: float) -> 
 
 
 def of_levels(levels: Ints) -> Measuring:
-    """Return, for each row, how many steps a guess is off, and whether it is right."""
+    """Return values of rows whose means are the measures of predicted levels.
+
+    How many steps a guess is off, also with equal weight for each class, whether it is
+    right, and what it adds to kappa.
+    """
+    counts = np.bincount(levels)
+    rarity = len(levels) / (np.count_nonzero(counts) * counts[levels])
 
     def values(guesses: Floats) -> Values:
         steps = np.abs(guesses - levels)
-        return {"mean rank loss": steps, "exactly right": (steps == 0).astype(float)}
+        return {
+            "mean rank loss": steps,
+            "exactly right": (steps == 0).astype(float),
+            "macro_mae": rarity * steps,
+            "qwk": _row_kappa(levels.astype(float), guesses),
+        }
 
     return values
 
 
+def _row_kappa(y: Floats, guesses: Floats) -> Floats:
+    """Return values whose mean is quadratic weighted kappa; NaN where it is undefined.
+
+    With A the mean of ``(g_i - y_i)^2`` and B that of ``(g_i - y_j)^2`` over all i and j
+    it is 1 - A / B. The values deviate from their mean by what a row changes in it, to
+    first order, so that their standard error is that of kappa.
+    """
+    off = (guesses - y) ** 2
+    from_guess = (guesses - y.mean()) ** 2 + y.var()
+    from_truth = (y - guesses.mean()) ** 2 + guesses.var()
+    by_chance = float(from_guess.mean())
+    if by_chance == 0:
+        return np.full(len(y), np.nan)
+    change = off.mean() / by_chance * (from_guess + from_truth - 2 * by_chance)
+    return np.asarray(1 + (change - off) / by_chance)
+
+
 def of_lists(y: Floats, qid: Ints, names: Sequence[str]) -> Measuring:
     """Return metrics of lists, one value per query."""
+    asked = list(dict.fromkeys("msd" if name == "rmsd" else name for name in names))
 
     def values(scores: Floats) -> Values:
-        return dict(evaluate(y, scores, names, qid=qid, n_bootstrap=1).values)
+        found = dict(evaluate(y, scores, asked, qid=qid, n_bootstrap=1).values)
+        if "rmsd" in names:
+            found["rmsd"] = np.sqrt(found["msd"])
+        return found
 
     return values
 
@@ -91,7 +158,8 @@ def of_pairs(y: Floats, fold: Ints) -> Measuring:
     of pairs whose labels differ, a row that has fewer of them than others is drawn
     towards the mean of its fold as it would be by weights. Since a pair is in the
     means of two rows, the standard error of their mean is twice the usual one. A row
-    without others in its fold has NaN.
+    without others in its fold has NaN. The values of rmsd have the root of the mean as
+    their mean, and deviate from it by what a row changes in it, to first order.
     """
 
     def values(scores: Floats) -> Values:
@@ -100,7 +168,9 @@ def of_pairs(y: Floats, fold: Ints) -> Measuring:
             rows = np.flatnonzero(fold == k)
             msd[rows] = _row_msd(y[rows], scores[rows])
             wrong[rows] = _row_disagreement(y[rows], scores[rows])
-        return {"msd": msd, "disagreement": wrong}
+        root = 0.0 if np.isnan(msd).all() else float(np.sqrt(np.nanmean(msd)))
+        rmsd = (root + msd / root) / 2 if root > 0 else msd
+        return {"rmsd": rmsd, "msd": msd, "disagreement": wrong}
 
     return values
 

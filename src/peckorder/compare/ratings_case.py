@@ -20,6 +20,7 @@ from peckorder.collaborative import NearestRanker, PersonalRanker, VectorSimilar
 from peckorder.compare.candidates import Candidate, TaskInfo
 from peckorder.compare.contest import Case, Plan, Result, Trial
 from peckorder.compare.measures import Measure, of_lists, of_lists_by_name
+from peckorder.compare.tuning import Wrapper
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 from peckorder.tables.columns import Columns
@@ -97,7 +98,7 @@ class RatingsCase(Case):
         return Plan(
             n_folds,
             (self._trial(held_out, fold, k, seed) for k in range(n_folds)),
-            of_lists(held_out.value, person, names),
+            lambda rows: of_lists(held_out.value[rows], person[rows], names),
         )
 
     def _trial(self, held_out: HeldOutRatings, fold: Ints, k: int, seed: int) -> Trial:
@@ -125,22 +126,20 @@ class RatingsCase(Case):
         return Trial(f"fold {k + 1}", run)
 
 
-class Personal:
+class Personal(Wrapper):
     """PersonalRanker, by positions of people and items."""
-
-    def __init__(self, seed: int, **options: Any) -> None:
-        self.model_ = PersonalRanker(random_state=seed, **options)
 
     def fit(self, ratings: Ratings) -> Self:
         """Learn what is shared."""
         self._ratings = ratings
-        self.model_.fit(ratings)
+        ranker: Any = self.model
+        self.model_ = ranker.fit(ratings)
         return self
 
     def scores(self, user: int, items: Ints) -> Floats:
         """Learn the person, and return scores."""
         user_id = self._ratings.users[user : user + 1].tolist()[0]
-        return self.model_.predict(user_id)[items]
+        return np.asarray(self.model_.predict(user_id))[items]
 
 
 class ByItem:
@@ -185,6 +184,7 @@ class ByViewers:
 
     def fit(self, ratings: Ratings) -> Self:
         """Lay the ratings out as a table."""
+        self._means = _item_means(ratings)
         self._viewers = np.sort(np.argsort(-ratings.per_user, kind="stable")[:_N_VIEWERS])
         if len(self._viewers) * ratings.n_items > _MOST_CELLS:
             raise DataError(f"more than {_MOST_CELLS:,} cells in the table of people and items")
@@ -196,12 +196,19 @@ class ByViewers:
         return self
 
     def scores(self, user: int, items: Ints) -> Floats:
-        """Learn the person from all other columns."""
+        """Learn the person from all other columns; else return the item means.
+
+        From equal ratings, or those of items that nobody else rated, nothing can be
+        learnt: of that person alone the baseline has no answer of its own.
+        """
         rated, values = self._given(user)
         own = np.full(len(self._table), np.nan)
         own[rated] = values
         others = self._table[:, self._viewers != user]
-        return np.asarray(self._make().fit(others, own).predict(others[items]))
+        try:
+            return np.asarray(self._make().fit(others, own).predict(others[items]))
+        except DataError:
+            return np.asarray(self._means[items])
 
     def _given(self, user: int) -> tuple[Ints, Floats]:
         stored = slice(self._csr.indptr[user], self._csr.indptr[user + 1])
@@ -210,9 +217,13 @@ class ByViewers:
 
 def ratings_candidates() -> tuple[Candidate, ...]:
     """Return the candidates that rank items for people."""
+
+    def personal(**options: Any) -> Callable[[TaskInfo], Any]:
+        return lambda info: Personal(PersonalRanker(random_state=info.seed, **options))
+
     makers: tuple[tuple[str, Callable[[TaskInfo], Any], str], ...] = (
-        ("PersonalRanker", lambda info: Personal(info.seed), "peckorder"),
-        ("PersonalRanker, SVD", lambda info: Personal(info.seed, factorizer="svd"), "peckorder"),
+        ("PersonalRanker", personal(), "peckorder"),
+        ("PersonalRanker (SVD)", personal(factorizer="svd"), "peckorder"),
         ("Nearest people", lambda info: ByViewers(NearestRanker), "peckorder"),
         ("Vector similarity", lambda info: ByViewers(VectorSimilarity), "peckorder"),
         ("Ridge", lambda info: ByItem(_ridge_levels), "scikit-learn"),
@@ -261,7 +272,7 @@ def make_ratings_case(
             f"To learn from, {sample.n_users:,} of {ratings.n_users:,} people were "
             f"drawn at random, with {len(sample):,} of {len(ratings):,} ratings."
         )
-    usual = ("disagreement", "ndcg@10", "msd")
+    usual = ("disagreement", "ndcg@10", "rmsd")
     measures = of_lists_by_name(metric, usual, float(ratings.csr.data.min()))
     return RatingsCase(
         source=columns.source,

@@ -1,10 +1,12 @@
 """Tables as cases of a contest: rows with labels, in folds."""
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Predictor
@@ -17,11 +19,13 @@ from peckorder.compare.measures import (
     of_lists,
     of_lists_by_name,
     of_pairs,
+    of_rows_by_name,
     of_runs,
 )
 from peckorder.compare.tuning import Loss, layers, list_loss, pair_loss, step_loss
 from peckorder.metrics import disagreement
 from peckorder.model_selection import QueryKFold
+from peckorder.tables.answers import Cuts
 from peckorder.tables.coded_columns import recoded
 from peckorder.tables.coders import ByTarget, Coder, Dates, OneHot
 from peckorder.tables.columns import Columns, counted, cut_out, drawn, is_empty, numeric
@@ -96,7 +100,7 @@ class TableCase(Case):
         return Plan(
             n_folds,
             (self._trial(fold, k, seed) for k in range(n_folds)),
-            self.measuring(fold),
+            lambda rows: self.measuring(fold, rows),
             int(len(fold) - np.bincount(fold).max()),
             groups,
             "" if groups is None else group_name,
@@ -136,16 +140,15 @@ class TableCase(Case):
         fold[order] = np.arange(len(self.y)) % n_folds
         return fold
 
-    def measuring(self, fold: Ints) -> Measuring:
-        """Return what makes values of answers."""
+    def measuring(self, fold: Ints, rows: Ints) -> Measuring:
+        """Return what makes values of answers for some rows, those of whole folds."""
         names = [measure.name for measure in self.measures]
+        y, qid = self.y[rows], None if self.qid is None else self.qid[rows]
         if self.kind == "ordinal":
-            return of_levels(self.y.astype(np.int64))
-        if self.kind == "runs" and self.qid is not None:
-            return of_runs(self.y, self.qid, self.unlisted, names)
-        if self.qid is not None:
-            return of_lists(self.y, self.qid, names)
-        return of_pairs(self.y, fold)
+            return of_levels(y.astype(np.int64))
+        if self.kind == "runs" and qid is not None:
+            return of_runs(y, qid, self.unlisted, names)
+        return of_pairs(y, fold[rows]) if qid is None else of_lists(y, qid, names)
 
 
 def _describe(model: Predictor, n_features: int, result: Result) -> None:
@@ -157,10 +160,12 @@ def _describe(model: Predictor, n_features: int, result: Result) -> None:
         for name, attribute in (("C", "C_"), ("gamma", "gamma_"), ("alpha", "alpha_")):
             if fitted.get(attribute) is not None:
                 chosen[name] = float(fitted[attribute])
-        if "curve_" in fitted:
+        # Of classes most boost for the order, and their curves are shown together.
+        if "curve_" in fitted and layer.loss is not step_loss:
             result.curves.append(fitted["curve_"])
-        if "thresholds_" in fitted:
-            result.thresholds.append(np.asarray(fitted["thresholds_"], dtype=float))
+        cuts = fitted.get("answer_")
+        if isinstance(cuts, Cuts):
+            result.thresholds.append(cuts.thresholds)
         for attribute in ("coef_", "feature_importances_"):
             if attribute in fitted or attribute == "feature_importances_":
                 weights = np.asarray(getattr(layer, attribute, np.nan), dtype=float)
@@ -189,18 +194,19 @@ def make_table_case(
     task: Task,
     *,
     metric: str | None = None,
-    most_rows: int = MOST_ROWS,
+    most_rows: float = MOST_ROWS,
+    fewest: int = FEWEST_ROWS,
     seed: int = 0,
     category: Iterable[str] = (),
     keep: Iterable[str] = (),
 ) -> TableCase:
     """Make a table ready, all but one of ratings.
 
-    Rows without a label or a query are left out; beyond `most_rows` rows, some are
-    drawn, whole queries or people at a time, of which two come in any case. `category`
-    and `keep` are columns as in `Coding`.
+    Rows without a label or a query are left out, and fewer than `fewest` refused;
+    beyond `most_rows` rows, some are drawn, whole queries or people at a time, of which
+    two come in any case. `category` and `keep` are columns as in `Coding`.
     """
-    selected = select_rows(columns, task, most_rows, seed)
+    selected = select_rows(columns, task, most_rows, seed, fewest)
     whole, columns = columns, selected.columns
     coding = Coding.of(columns, task.features, whole, category=category, keep=keep)
     y = numeric_labels(columns.arrays[task.target], task.classes)
@@ -210,13 +216,10 @@ def make_table_case(
     loss: Loss = pair_loss
     unit, spread = "queries", 1.0
     if task.kind == "ordinal":
-        _check_metric(metric, ("mean rank loss",), task.kind)
-        measures = (Measure("mean rank loss"), Measure("exactly right", True))
+        measures = of_rows_by_name(metric, task.kind)
         loss, unit = step_loss, "rows"
     elif task.kind == "magnitude":
-        _check_metric(metric, ("msd", "disagreement"), task.kind)
-        names = ("disagreement", "msd") if metric == "disagreement" else ("msd", "disagreement")
-        measures = tuple(map(Measure, names))
+        measures = of_rows_by_name(metric, task.kind)
         if qid is None:
             unit, spread = "rows", 2.0
     else:
@@ -244,12 +247,6 @@ def make_table_case(
     )
 
 
-def _check_metric(metric: str | None, known: tuple[str, ...], kind: str) -> None:
-    if metric is not None and metric not in known:
-        words = " or ".join(repr(name) for name in known)
-        raise refusal("metric", f"be {words} for task={kind!r}", repr(metric))
-
-
 class SelectedRows(NamedTuple):
     """The rows of a table that take part, and what is to be noted of the others."""
 
@@ -259,7 +256,7 @@ class SelectedRows(NamedTuple):
 
 
 def select_rows(
-    columns: Columns, task: Task, most_rows: float, seed: int, fewest: int = FEWEST_ROWS
+    columns: Columns, task: Task, most_rows: float, seed: int, fewest: int
 ) -> SelectedRows:
     """Leave out rows without a label or query; draw `most_rows` of more rows."""
     needed = [name for name in (task.target, task.query) if name is not None]
@@ -335,7 +332,10 @@ def leak_notes(
         if is_known.sum() < _FEWEST_LEAK_ROWS or not np.ptp(y[is_known]):
             continue
         of_known = None if qid is None else qid[is_known]
-        wrong = float(disagreement(y[is_known], x[is_known], qid=of_known))
+        with warnings.catch_warnings():
+            # Of queries whose labels are the same there is nothing to see.
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            wrong = float(disagreement(y[is_known], x[is_known], qid=of_known))
         if min(wrong, 1.0 - wrong) <= _TOO_GOOD:
             notes.append(
                 f"{name}: alone it puts {max(wrong, 1.0 - wrong):.1%} of pairs in the order "

@@ -1,9 +1,10 @@
 """Rankers of other packages, where these are installed, with the interface of ours."""
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,70 +18,173 @@ def installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
-class _Trees(BaseEstimator):  # type: ignore[misc]
-    """The settings of boosted trees."""
+class Trees(BaseEstimator):  # type: ignore[misc]
+    """Boosted trees: LambdaMART within queries, classes if asked for, else least squares.
 
-    def __init__(self, n_estimators: int = 100, learning_rate: float = 0.1, seed: int = 0) -> None:
+    A library goes by the number of `leaves` of a tree, or by its `depth`; `sizes` has
+    those to try. With `classes` it is fitted for the probabilities of levels, not for a
+    score, and predicts the median level.
+    """
+
+    package: ClassVar[str]
+    sizes: ClassVar[Mapping[str, Sequence[object]]]
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        *,
+        leaves: int = 15,
+        depth: int = 5,
+        classes: bool = False,
+        seed: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
+        self.leaves = leaves
+        self.depth = depth
+        self.classes = classes
         self.seed = seed
-
-
-class LightGBM(_Trees):
-    """LightGBM: LambdaMART within queries, least squares without."""
 
     def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
         """Boost trees."""
-        lightgbm = import_module("lightgbm")
         common = {
             "n_estimators": self.n_estimators,
             "learning_rate": self.learning_rate,
-            "num_leaves": 15,
+            **self._options(X),
+        }
+        package = import_module(self.package)
+        if self.classes:
+            self.seen_, level = np.unique(y, return_inverse=True)
+            self.model_ = self._classifier(package, common)
+            if len(self.seen_) > 1:
+                self.model_.fit(X, level)
+        elif qid is None:
+            self.model_ = self._regressor(package, common).fit(X, y)
+        else:
+            order = np.argsort(qid, kind="stable")
+            sorted_qid = np.unique(qid[order], return_inverse=True)[1]
+            self.model_ = self._ranker(package, common, X[order], grades(y)[order], sorted_qid)
+        return self
+
+    def predict(self, X: Floats, rounds: int | None = None) -> Floats:
+        """Return scores, or median levels, after all rounds or the first few."""
+        if not self.classes:
+            return np.asarray(self._scores(X, rounds), dtype=np.float64)
+        if len(self.seen_) == 1:
+            return np.full(len(X), float(self.seen_[0]))
+        shares = np.asarray(self._scores(X, rounds), dtype=np.float64)
+        if shares.ndim == 1:
+            shares = np.stack([1 - shares, shares], axis=1)
+        is_below = np.cumsum(shares[:, :-1], axis=1) < 0.5
+        return np.asarray(self.seen_[is_below.sum(axis=1)], dtype=np.float64)
+
+    @abstractmethod
+    def _options(self, X: Floats) -> dict[str, object]:
+        """Return further parameters."""
+
+    @abstractmethod
+    def _classifier(self, package: Any, common: dict[str, Any]) -> Any:
+        """Return an unfitted classifier."""
+
+    @abstractmethod
+    def _regressor(self, package: Any, common: dict[str, Any]) -> Any:
+        """Return an unfitted regressor."""
+
+    @abstractmethod
+    def _ranker(self, package: Any, common: dict[str, Any], X: Floats, y: Ints, qid: Ints) -> Any:
+        """Return a ranker fitted to rows that are sorted by query, from 0 on."""
+
+    @abstractmethod
+    def _scores(self, X: Floats, rounds: int | None) -> Any:
+        """Return scores, or probabilities of classes, after so many rounds."""
+
+
+class LightGBM(Trees):
+    """LightGBM, by the number of leaves."""
+
+    package = "lightgbm"
+    sizes: ClassVar = {"leaves": (7, 15, 31)}
+
+    def _options(self, X: Floats) -> dict[str, object]:
+        return {
+            "num_leaves": self.leaves,
             "random_state": self.seed,
             "verbosity": -1,
             "deterministic": True,
             "force_row_wise": True,
             "n_jobs": _threads(X),
         }
-        if qid is None:
-            self.model_ = lightgbm.LGBMRegressor(**common).fit(X, y)
-            return self
-        order, sizes = _by_query(qid)
-        self.model_ = lightgbm.LGBMRanker(**common).fit(X[order], _grades(y)[order], group=sizes)
-        return self
 
-    def predict(self, X: Floats, rounds: int | None = None) -> Floats:
-        """Return scores, after all rounds or the first few."""
-        booster = self.model_.booster_
-        return np.asarray(booster.predict(X, num_iteration=rounds or -1))
+    def _classifier(self, package: Any, common: dict[str, Any]) -> Any:
+        return package.LGBMClassifier(**common)
+
+    def _regressor(self, package: Any, common: dict[str, Any]) -> Any:
+        return package.LGBMRegressor(**common)
+
+    def _ranker(self, package: Any, common: dict[str, Any], X: Floats, y: Ints, qid: Ints) -> Any:
+        return package.LGBMRanker(**common).fit(X, y, group=np.bincount(qid))
+
+    def _scores(self, X: Floats, rounds: int | None) -> Any:
+        return self.model_.booster_.predict(X, num_iteration=rounds or -1)
 
 
-class XGBoost(_Trees):
-    """XGBoost: LambdaMART within queries, least squares without."""
+class XGBoost(Trees):
+    """XGBoost, by the depth of trees."""
 
-    def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
-        """Boost trees."""
-        xgboost = import_module("xgboost")
-        common = {
-            "n_estimators": self.n_estimators,
-            "learning_rate": self.learning_rate,
-            "max_depth": 4,
+    package = "xgboost"
+    sizes: ClassVar = {"depth": (3, 5, 8)}
+
+    def _options(self, X: Floats) -> dict[str, object]:
+        return {
+            "max_depth": self.depth,
             "random_state": self.seed,
             "tree_method": "hist",
             "n_jobs": _threads(X),
         }
-        if qid is None:
-            self.model_ = xgboost.XGBRegressor(**common).fit(X, y)
-            return self
-        order, _ = _by_query(qid)
-        ranker = xgboost.XGBRanker(objective="rank:ndcg", lambdarank_pair_method="topk", **common)
-        self.model_ = ranker.fit(X[order], _grades(y)[order], qid=qid[order])
-        return self
 
-    def predict(self, X: Floats, rounds: int | None = None) -> Floats:
-        """Return scores, after all rounds or the first few."""
-        first = (0, 0 if rounds is None else rounds)
-        return np.asarray(self.model_.predict(X, iteration_range=first), dtype=np.float64)
+    def _classifier(self, package: Any, common: dict[str, Any]) -> Any:
+        return package.XGBClassifier(**common)
+
+    def _regressor(self, package: Any, common: dict[str, Any]) -> Any:
+        return package.XGBRegressor(**common)
+
+    def _ranker(self, package: Any, common: dict[str, Any], X: Floats, y: Ints, qid: Ints) -> Any:
+        ranker = package.XGBRanker(objective="rank:ndcg", lambdarank_pair_method="topk", **common)
+        return ranker.fit(X, y, qid=qid)
+
+    def _scores(self, X: Floats, rounds: int | None) -> Any:
+        predict = self.model_.predict_proba if self.classes else self.model_.predict
+        return predict(X, iteration_range=(0, 0 if rounds is None else rounds))
+
+
+class CatBoost(Trees):
+    """CatBoost, by the depth of its symmetric trees."""
+
+    package = "catboost"
+    sizes: ClassVar = {"depth": (4, 6, 8)}
+
+    def _options(self, X: Floats) -> dict[str, object]:
+        return {
+            "depth": self.depth,
+            "random_seed": self.seed,
+            "verbose": False,
+            "allow_writing_files": False,
+            "thread_count": _threads(X) or -1,
+        }
+
+    def _classifier(self, package: Any, common: dict[str, Any]) -> Any:
+        return package.CatBoostClassifier(loss_function="MultiClass", **common)
+
+    def _regressor(self, package: Any, common: dict[str, Any]) -> Any:
+        return package.CatBoostRegressor(**common)
+
+    def _ranker(self, package: Any, common: dict[str, Any], X: Floats, y: Ints, qid: Ints) -> Any:
+        return package.CatBoostRanker(loss_function="YetiRank", **common).fit(X, y, group_id=qid)
+
+    def _scores(self, X: Floats, rounds: int | None) -> Any:
+        predict = self.model_.predict_proba if self.classes else self.model_.predict
+        return predict(X, ntree_end=rounds or 0)
 
 
 class Mord(BaseEstimator):  # type: ignore[misc]
@@ -114,14 +218,8 @@ def _threads(X: Floats) -> int | None:
     return 1 if X.size < 1_000_000 else None
 
 
-def _by_query(qid: Ints) -> tuple[Ints, Ints]:
-    """Return an order that puts queries together, and the sizes of queries."""
-    order = np.argsort(qid, kind="stable")
-    return order, np.unique(qid, return_counts=True)[1]
-
-
-def _grades(y: Floats) -> Ints:
-    """Return grades as both packages take them: integers from 0 to 30."""
+def grades(y: Floats) -> Ints:
+    """Return grades as these packages take them: integers from 0 to 30."""
     values, position = np.unique(y, return_inverse=True)
     is_plain = values[0] >= 0 and values[-1] <= 30 and (values % 1 == 0).all()
     if is_plain:

@@ -1,18 +1,17 @@
 """Rankers around other rankers: settings and scales learnt on rows left out."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Self
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from peckorder._core.typing import Estimator, Floats, Ints, Predictor
 from peckorder.estimators import MPRank, MPRankCV
 from peckorder.metrics import disagreement, metric_by_name
+from peckorder.tables.answers import Answer, Cuts, LabelScale
 from peckorder.tables.columns import drawn
 
 N_INNER_FOLDS: Final = 3
@@ -20,15 +19,23 @@ N_INNER_FOLDS: Final = 3
 # Where boosting is looked at: closer where more happens.
 ROUNDS: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 45, 70, 100, 150, 220, 300)
 
+# Pairs are left out of so many rows: a decomposition, a product for each C.
+SAMPLED_ROWS: Final = 3000
+SAMPLED_KERNEL_ROWS: Final = 800
+# What MPRankCV does not have.
+_OF_SOLVER: Final = ("solver", "step", "stopping", "tol", "max_iter")
 # Each row left out, exactly, of at most so many: the square of rows in memory.
 LEFT_OUT_ROWS: Final = 4000
 
-Loss = Callable[[Floats, Floats, Ints | None], float]
+# Values of parameters, all combinations of which are tried; or several of these.
+Grid: TypeAlias = Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]]
+Loss: TypeAlias = Callable[[Floats, Floats, Ints | None], float]
 
 
 def list_loss(metric: str) -> Loss:
     """Return minus a metric of lists, or the metric if less is better."""
-    kind = metric_by_name(metric)
+    # A root does not change what is best.
+    kind = metric_by_name("msd" if metric == "rmsd" else metric)
     sign = -1.0 if kind.kind.larger_is_better else 1.0
 
     def loss(y: Floats, scores: Floats, qid: Ints | None) -> float:
@@ -103,6 +110,29 @@ class Wrapper(BaseEstimator):  # type: ignore[misc]
         """Return what the fitted model predicts."""
         return np.asarray(self.model_.predict(X))
 
+    def with_settings(self, values: Mapping[str, object]) -> Estimator:
+        """Set parameters of the ranker inside; return what still chooses the others."""
+        self.model = with_settings(self.model, values)
+        return self
+
+
+def with_settings(model: Estimator, values: Mapping[str, object]) -> Estimator:
+    """Set parameters of an unfitted ranker, which are then chosen no more."""
+    if isinstance(model, Wrapper):
+        return model.with_settings(values)
+    settable: Any = model
+    return settable.set_params(**values) if values else model
+
+
+def without(grid: Grid, names: Collection[str]) -> list[dict[str, list[object]]]:
+    """Return a grid without some parameters, each setting once; empty if none is left."""
+    left: list[dict[str, list[object]]] = []
+    for setting in ParameterGrid(grid):
+        others = {name: [value] for name, value in setting.items() if name not in names}
+        if others and others not in left:
+            left.append(others)
+    return left
+
 
 def layers(model: Predictor) -> Iterator[Any]:
     """Yield a fitted model and those inside of it, the outermost first."""
@@ -128,34 +158,34 @@ def chosen_settings(model: Predictor) -> dict[str, object]:
 class GridTuned(Wrapper):
     """A ranker with the settings of a grid that do best on rows left out."""
 
-    def __init__(
-        self,
-        model: Estimator,
-        grid: Mapping[str, Sequence[object]],
-        loss: Loss = pair_loss,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, model: Estimator, grid: Grid, loss: Loss = pair_loss, seed: int = 0) -> None:
         self.model = model
         self.grid = grid
         self.loss = loss
         self.seed = seed
+
+    def with_settings(self, values: Mapping[str, object]) -> Estimator:
+        """Set parameters; return the ranker alone if there is nothing left to choose."""
+        super().with_settings(values)
+        self.grid = without(self.grid, values)
+        return self if self.grid else self.model
 
     def fit(
         self, X: Floats, y: Floats, qid: Ints | None = None, groups: Ints | None = None
     ) -> Self:
         """Try the grid on inner folds of whole groups; fit the best on all rows."""
         groups = qid if groups is None else groups
-        settings = list(ParameterGrid(dict(self.grid)))
+        settings = list(ParameterGrid(self.grid))
         losses = np.zeros(len(settings))
         for train, test in inner_folds(len(y), groups, self.seed):
             for k, values in enumerate(settings):
-                model = clone(self.model).set_params(**values)
+                model: Any = with_settings(clone(self.model), values)
                 fit_model(model, X[train], y[train], rows_of(qid, train))
                 loss = self.loss(y[test], model.predict(X[test]), rows_of(qid, test))
                 # A fold in which the loss is undefined prefers none of them.
                 losses[k] += np.nan_to_num(loss)
         self.chosen_ = settings[int(np.argmin(losses))]
-        self.model_ = fit_model(clone(self.model).set_params(**self.chosen_), X, y, qid)
+        self.model_ = fit_model(with_settings(clone(self.model), self.chosen_), X, y, qid)
         return self
 
 
@@ -172,7 +202,7 @@ class RoundsTuned(Wrapper):
         model: Estimator,
         stages: Callable[[Any, Floats], Iterator[Floats]],
         n_rounds: str = "n_rounds",
-        grid: Mapping[str, Sequence[object]] | None = None,
+        grid: Grid | None = None,
         loss: Loss = pair_loss,
         seed: int = 0,
     ) -> None:
@@ -183,19 +213,27 @@ class RoundsTuned(Wrapper):
         self.loss = loss
         self.seed = seed
 
+    def with_settings(self, values: Mapping[str, object]) -> Estimator:
+        """Set parameters; with a number of rounds what is left is chosen by that."""
+        super().with_settings(values)
+        self.grid = without(self.grid or {}, values)
+        if self.n_rounds not in values:
+            return self
+        return GridTuned(self.model, self.grid, self.loss, self.seed) if self.grid else self.model
+
     def fit(
         self, X: Floats, y: Floats, qid: Ints | None = None, groups: Ints | None = None
     ) -> Self:
         """Choose the rounds, and what the grid has, on inner folds; fit all rows."""
         groups = qid if groups is None else groups
-        settings = list(ParameterGrid(dict(self.grid or {})))
+        settings = list(ParameterGrid(self.grid or {}))
         curves = np.zeros((len(settings), len(ROUNDS)))
         scores = np.empty((len(settings), len(ROUNDS), len(y)))
         folds = list(inner_folds(len(y), groups, self.seed))
         for train, test in folds:
             for k, values in enumerate(settings):
-                model = clone(self.model)
-                model.set_params(**values, **{self.n_rounds: ROUNDS[-1]})
+                every = {**values, self.n_rounds: ROUNDS[-1]}
+                model = with_settings(clone(self.model), every)
                 fit_model(model, X[train], y[train], rows_of(qid, train))
                 for stage, predicted in enumerate(self.stages(model, X[test])):
                     scores[k, stage, test] = predicted
@@ -205,7 +243,7 @@ class RoundsTuned(Wrapper):
         self.curve_ = curves[best] / len(folds)
         self.left_out_scores_ = scores[best, stage]
         self.chosen_ = {**settings[best], self.n_rounds: ROUNDS[stage]}
-        self.model_ = fit_model(clone(self.model).set_params(**self.chosen_), X, y, qid)
+        self.model_ = fit_model(with_settings(clone(self.model), self.chosen_), X, y, qid)
         return self
 
 
@@ -227,62 +265,99 @@ class SampledMPRank(Wrapper):
     """MPRank with C, and gamma, by exact leave-pair-out, on a sample if rows are many.
 
     Leaving pairs out takes memory that grows with the square of rows, and with a kernel
-    time with the cube; beyond `most_rows`, rows (or whole queries) are drawn. The ridge
-    n / (2 C) that is best there is kept for all rows.
+    time with the cube; beyond `SAMPLED_ROWS` or `SAMPLED_KERNEL_ROWS`, rows (or whole
+    queries) are drawn. The ridge n / (2 C) that is best there is kept for all rows.
+    `gammas` are divided by the number of features. What is None is not chosen.
     """
+
+    model: Any
 
     def __init__(
         self,
-        kernel: str = "linear",
-        Cs: Sequence[float] = (0.01, 0.1, 1.0, 10.0, 1e2, 1e3, 1e4, 1e5, 1e6),
+        model: MPRank,
+        Cs: Sequence[float] | None,
         gammas: Sequence[float] | None = None,
-        most_rows: int = 3000,
         seed: int = 0,
     ) -> None:
-        self.kernel = kernel
+        self.model = model
         self.Cs = Cs
         self.gammas = gammas
-        self.most_rows = most_rows
         self.seed = seed
+
+    def with_settings(self, values: Mapping[str, object]) -> Estimator:
+        """Set parameters; return MPRank alone if there is nothing left to choose."""
+        super().with_settings(values)
+        if "C" in values:
+            self.Cs = None
+        if self.model.kernel != "rbf" or "gamma" in values:
+            self.gammas = None
+        return self.model if self.Cs is None and self.gammas is None else self
 
     def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
         """Choose, then fit all rows."""
-        rows = drawn(len(y), qid, self.most_rows, self.seed)
-        # With queries every pair left out would change the weights of the others.
-        keep = "C" if qid is None else "C_prime"
-        sample = MPRankCV(Cs=self.Cs, gammas=self.gammas, kernel=self.kernel, keep=keep).fit(
-            X[rows], y[rows], qid=rows_of(qid, rows)
-        )
-        chosen: dict[str, Any] = {"C": sample.C_ * len(y) / len(rows)}
+        kernel, gamma = self.model.kernel, self.model.gamma
+        most = SAMPLED_ROWS if kernel == "linear" else SAMPLED_KERNEL_ROWS
+        rows = drawn(len(y), qid, most, self.seed)
+        share = len(rows) / len(y)
+        gammas = None if gamma is None or kernel == "linear" else [gamma]
+        if self.gammas is not None:
+            gammas = [factor / X.shape[1] for factor in self.gammas]
+        sample = MPRankCV(
+            Cs=[self.model.C * share] if self.Cs is None else self.Cs,
+            gammas=gammas,
+            kernel=kernel,
+            degree=self.model.degree,
+            coef0=self.model.coef0,
+            # With queries every pair left out would change the weights of the others.
+            keep="C" if qid is None else "C_prime",
+        ).fit(X[rows], y[rows], qid=rows_of(qid, rows))
+        chosen: dict[str, Any] = {}
+        if self.Cs is not None:
+            chosen["C"] = sample.C_ / share
         if self.gammas is not None:
             chosen["gamma"] = sample.gamma_
         self.chosen_, self.model_ = chosen, sample
-        if len(rows) < len(y):
-            model = MPRank(kernel=self.kernel, **chosen)
-            self.model_ = model.fit(X, y, qid=qid)
+        own, usual = self.model.get_params(), MPRank().get_params()
+        if len(rows) < len(y) or any(own[name] != usual[name] for name in _OF_SOLVER):
+            self.model_ = clone(self.model).set_params(**chosen).fit(X, y, qid=qid)
         return self
 
-    @available_if(lambda model: len(model.model_.dual_coef_) <= LEFT_OUT_ROWS)  # type: ignore[untyped-decorator]
     def leave_one_out_predictions(self) -> Floats:
         """Return what each row is predicted without it."""
         model: Any = self.model_
         return np.asarray(model.leave_one_out_predictions())
 
 
-class Calibrated(Wrapper):
-    """A scorer, and how its scores become answers, learnt on rows left out."""
+class Answering(Wrapper):
+    """A scorer, and what makes answers of its scores: `answer_`, learnt by `fit`."""
 
-    def __init__(self, model: Estimator, seed: int = 0) -> None:
+    answer_: Answer
+
+    def predict(self, X: Floats) -> Floats:
+        """Return answers."""
+        return np.asarray(self.answer_(self.model_.predict(X)))
+
+
+class Calibrated(Answering):
+    """A scorer whose answers are learnt from its scores of rows left out.
+
+    `learn` makes an answer of scores and labels.
+    """
+
+    def __init__(
+        self, model: Estimator, learn: Callable[[Floats, Floats], Answer], seed: int = 0
+    ) -> None:
         self.model = model
+        self.learn = learn
         self.seed = seed
 
     def fit(
         self, X: Floats, y: Floats, qid: Ints | None = None, groups: Ints | None = None
     ) -> Self:
-        """Fit the scorer; then what turns scores into answers."""
+        """Fit the scorer; then learn what makes answers of scores."""
         groups = qid if groups is None else groups
         self.model_ = fit_model(clone(self.model), X, y, qid, groups)
-        self._calibrate(self._left_out_scores(X, y, qid, groups), y)
+        self.answer_ = self.learn(self._left_out_scores(X, y, qid, groups), y)
         return self
 
     def _left_out_scores(
@@ -292,7 +367,8 @@ class Calibrated(Wrapper):
         if hasattr(fitted, "left_out_scores_"):
             return np.asarray(fitted.left_out_scores_)
         # Of queries and people all rows are left out at once, not one at a time.
-        if groups is None and hasattr(fitted, "leave_one_out_predictions"):
+        is_alone = groups is None and len(y) <= LEFT_OUT_ROWS
+        if is_alone and hasattr(fitted, "leave_one_out_predictions"):
             return np.asarray(fitted.leave_one_out_predictions())
         scores = np.empty(len(y))
         for train, test in inner_folds(len(y), groups, self.seed):
@@ -302,73 +378,16 @@ class Calibrated(Wrapper):
             scores[test] = model.predict(X[test])
         return scores
 
-    def predict(self, X: Floats) -> Floats:
-        """Return answers."""
-        return self.answer(self.model_.predict(X))
 
-    @abstractmethod
-    def answer(self, scores: Floats) -> Floats:
-        """Turn scores into answers."""
+def to_classes(model: Estimator, n_levels: int = 2, seed: int = 0) -> Calibrated:
+    """Return a scorer whose scores are cut where the fewest steps are lost."""
 
-    @abstractmethod
-    def _calibrate(self, scores: Floats, y: Floats) -> None:
-        """Learn how, from scores of rows left out."""
+    def learn(scores: Floats, y: Floats) -> Cuts:
+        return Cuts.learn(scores, y.astype(np.int64), n_levels)
+
+    return Calibrated(model, learn, seed)
 
 
-class ToClasses(Calibrated):
-    """Levels: scores cut where the fewest steps are lost on rows left out."""
-
-    def __init__(self, model: Estimator, n_levels: int = 2, seed: int = 0) -> None:
-        super().__init__(model, seed)
-        self.n_levels = n_levels
-
-    def _calibrate(self, scores: Floats, y: Floats) -> None:
-        self.thresholds_ = least_errors(scores, y.astype(np.int64), self.n_levels)
-
-    def answer(self, scores: Floats) -> Floats:
-        """Return levels."""
-        return np.searchsorted(self.thresholds_, scores).astype(np.float64)
-
-
-class ToLabelScale(Calibrated):
-    """Values: scores put on the scale of the labels by the best rising line."""
-
-    def _calibrate(self, scores: Floats, y: Floats) -> None:
-        centred = scores - scores.mean()
-        mass = float(centred @ centred)
-        self.slope_ = max(float(centred @ y) / mass, 0.0) if mass > 0 else 0.0
-        self.shift_ = float(y.mean() - self.slope_ * scores.mean())
-
-    def answer(self, scores: Floats) -> Floats:
-        """Return values."""
-        return np.asarray(self.shift_ + self.slope_ * scores)
-
-
-def least_errors(scores: Floats, levels: Ints, n_levels: int) -> Floats:
-    """Return thresholds that turn scores into levels with the least sum of steps.
-
-    ``|l - y|`` is the number of thresholds that stand between, so that threshold r can
-    be chosen by itself: with the fewest rows on its wrong side, the lowest of equals.
-    They ascend, since a row that should be above r + 1 should be above r too.
-    O(n log n + n k) time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from peckorder.compare.tuning import least_errors
-    >>> least_errors(np.array([0.1, 0.2, 0.6, 0.9]), np.array([0, 0, 1, 2]), 3)
-    array([0.4 , 0.75])
-    """
-    order = np.argsort(scores, kind="stable")
-    ranked, level = scores[order], levels[order]
-    # Cuts stand before the first row, between two that differ, and behind the last.
-    between = np.flatnonzero(ranked[1:] > ranked[:-1]) + 1
-    cuts = np.concatenate([[0], between, [len(ranked)]])
-    edges = np.concatenate([[-np.inf], (ranked[between - 1] + ranked[between]) / 2, [np.inf]])
-    thresholds = np.empty(n_levels - 1)
-    for r in range(1, n_levels):
-        above = np.concatenate([[0], np.cumsum(level >= r)])[cuts]
-        below = cuts - above
-        wrong = above + (below[-1] - below)
-        thresholds[r - 1] = edges[np.argmin(wrong)]
-    return thresholds
+def to_label_scale(model: Estimator, seed: int = 0) -> Calibrated:
+    """Return a scorer whose scores are put on the scale of the labels."""
+    return Calibrated(model, LabelScale.learn, seed)

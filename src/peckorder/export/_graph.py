@@ -201,8 +201,8 @@ class _Trees:
         return graph.flat(sums)
 
 
-def write_rankboost(graph: Graph, model: RankBoost) -> None:
-    """Write the sum of rankings by thresholds, and by features themselves."""
+def write_rankboost(graph: Graph, model: RankBoost) -> str:
+    """Write the sum of rankings by thresholds, and by features themselves; return it."""
     table: ScoreTable = model._table
     trees = _Trees()
     for u, feature in enumerate(table.features.tolist()):
@@ -220,7 +220,7 @@ def write_rankboost(graph: Graph, model: RankBoost) -> None:
         scores = graph("Add", scores, _linear_part(graph, table))
     if model._has_offset:
         scores = graph.add_offset(scores)
-    graph.output(scores, "scores", np.float64)
+    return scores
 
 
 def _linear_part(graph: Graph, table: ScoreTable) -> str:

@@ -23,6 +23,7 @@ from peckorder.estimators import (
 )
 from peckorder.export._graph import Graph, onnx_package, write_rankboost
 from peckorder.ordinal.learners.prank import PRankLearner
+from peckorder.tables.answers import Answer, Cuts, LabelScale
 from peckorder.tables.coders import Dates, LeftOut, Number
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
         A fitted `WidrowHoff`, `MulticlassPerceptron`, or one of `PRank` (the averaged
         or the last rule), `MPRank`, `MPRankCV` and `SVRank` with a linear kernel, or a
         `RankBoost` whose weak rankings are thresholds or features; or a `TableRanker`
-        of numbers with one of these inside, whose scaling is in the graph.
+        of numbers with one of these inside, whose scaling is in the graph, as are its
+        cuts between classes or its scale of labels.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         The type of `X`. Arithmetic is in float64 for both, as in the model.
 
@@ -115,7 +117,8 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
     if type(model) in _ORDINAL:
         _ORDINAL[type(model)](graph, model, _writable(model.classes_))
     else:
-        _SCORES[type(model)](graph, model)
+        scores = _SCORES[type(model)](graph, model)
+        write_answer(graph, scores, None if table is None else table.answer_)
     return graph.model(type(model).__name__)
 
 
@@ -247,13 +250,26 @@ def write_perceptron(graph: Graph, model: MulticlassPerceptron, classes: Labels)
     _write_labels(graph, level, scores, classes)
 
 
-def write_magnitudes(graph: Graph, model: MPRank | MPRankCV | SVRank) -> None:
-    """Add up features and a constant."""
+def write_magnitudes(graph: Graph, model: MPRank | MPRankCV | SVRank) -> str:
+    """Add up features and a constant; return the sum."""
     products = graph.flat(graph.times(graph.X, model.coef_))
     scores = graph("Add", products, graph.constant(float(model.intercept_)))
     if model._has_offset:
         scores = graph.add_offset(scores)
+    return scores
+
+
+def write_answer(graph: Graph, scores: str, answer: Answer | None) -> None:
+    """Write scores, on the scale of the labels or with the classes that they are cut into."""
+    if isinstance(answer, LabelScale):
+        scaled = graph("Mul", scores, graph.constant(answer.slope))
+        scores = graph("Add", scaled, graph.constant(answer.origin))
     graph.output(scores, "scores", np.float64)
+    if isinstance(answer, Cuts):
+        column = graph("Unsqueeze", scores, graph.constant(np.array([1])))
+        is_above = graph("Greater", column, graph.constant(answer.thresholds))
+        level = graph.over_columns("ReduceSum", graph.cast(is_above, np.int64))
+        _write_labels(graph, level, column, _writable(answer.classes))
 
 
 def _scores(graph: Graph, transform: RowTransform, weights: Floats, scale: str | None) -> str:
@@ -299,7 +315,7 @@ _ORDINAL: Final[dict[type, Callable[[Graph, Any, Labels], None]]] = {
     WidrowHoff: write_widrow_hoff,
     MulticlassPerceptron: write_perceptron,
 }
-_SCORES: Final[dict[type, Callable[[Graph, Any], None]]] = {
+_SCORES: Final[dict[type, Callable[[Graph, Any], str]]] = {
     MPRank: write_magnitudes,
     MPRankCV: write_magnitudes,
     SVRank: write_magnitudes,

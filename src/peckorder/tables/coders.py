@@ -21,10 +21,9 @@ from peckorder._core.typing import Array, Floats, Ints
 from peckorder.feedback import is_missing
 from peckorder.storage.fields import Field, FieldType, Table, flag, texts, word
 from peckorder.storage.format import Node
+from peckorder.tables.columns import RARE
 from peckorder.tables.text_cells import DATE_ORDERS, AmountForm, parse_date
 
-# What new text counts as where rare texts are one level.
-RARE: Final = "one of the rare ones"
 _text: Final = FieldType(Node.text)
 _numbers: Final = FieldType(lambda node, name: tuple(node.floats(name, None).tolist()), np.array)
 

@@ -11,6 +11,8 @@ from peckorder._core.parameters import did_you_mean
 from peckorder._core.typing import Array, Bools, Ints
 
 _MOST_NAMED: Final = 30
+# What new text counts as where rare texts are one level.
+RARE: Final = "one of the rare ones"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

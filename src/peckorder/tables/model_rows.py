@@ -10,9 +10,10 @@ from scipy import sparse as sp
 
 from peckorder._core import column_names as words
 from peckorder._core.errors import refusal
-from peckorder._core.typing import Floats, Labels, Predictor
+from peckorder._core.typing import Array, Floats, Predictor
 from peckorder.boosting.rankboost import RankBoost
 from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
+from peckorder.tables.answers import Cuts, LabelScale
 from peckorder.tables.coders import Coder, LeftOut, Number
 from peckorder.tables.columns import Columns, listed
 from peckorder.tables.features import SCALED, matrix_of
@@ -154,6 +155,32 @@ class ModelRows:
         names = tuple(self.table.prepared_names_)
         return names, self.table._prepared(columns.arrays, is_scaled=False)
 
+    def added(self, X: Any) -> dict[str, Array]:
+        """Return the columns that are added to rows: scores, and classes if there are some.
+
+        Scores are on the scale of the labels if the model knows it.
+        """
+        score, answer = scores_of(self.model, X), None if self.table is None else self.table.answer_
+        if isinstance(answer, LabelScale):
+            return {"score": answer(score)}
+        classes = None
+        if isinstance(answer, Cuts):
+            classes = answer(score)
+        elif gives_classes(self.model):
+            classes = np.asarray(self.model.predict(X))
+        if classes is None:
+            return {"score": score}
+        is_text = classes.dtype.kind not in "iuf"
+        return {"score": score, "predicted": classes.astype(object) if is_text else classes}
+
+    def contributions(self, X: Any) -> tuple[Floats, Floats]:
+        """Return what each prepared column adds to the scores of rows, and a constant."""
+        added, constant = contributions(self.model, X)
+        answer = None if self.table is None else self.table.answer_
+        if isinstance(answer, LabelScale):
+            return answer.slope * added, answer(constant)
+        return added, constant
+
     def check_cells(
         self, source: str, X: Any, n_before: int = 0, names: Sequence[str] | None = None
     ) -> None:
@@ -225,11 +252,6 @@ def scores_of(model: Predictor, X: Any) -> Floats:
         type(model).__name__,
         error=ValueError,
     )
-
-
-def classes_of(model: Predictor, X: Any) -> Labels | None:
-    """Return the predicted classes of an ordinal model; None of others."""
-    return np.asarray(model.predict(X)) if gives_classes(model) else None
 
 
 def gives_classes(model: object) -> bool:

@@ -14,10 +14,12 @@ from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters
 from peckorder.feedback import Queries
-from peckorder.storage.fields import Field, FieldType, Table, floats, nullable
+from peckorder.metrics import rank_loss
+from peckorder.storage.fields import OMITTED, Field, FieldType, Table, floats, nullable
 from peckorder.storage.format import Node
 from peckorder.storage.mixin import StoredModel, inner_models
 from peckorder.storage.models import document, read_document
+from peckorder.tables.answers import STORED_ANSWER, Answer, Cuts, LabelScale
 from peckorder.tables.coded_columns import CODERS, coded, coded_names, heights_of, read_coders
 from peckorder.tables.coders import ByTarget, Coder, LeftOut, OneHot
 from peckorder.tables.columns import Columns, categoricals, frame_names
@@ -43,6 +45,10 @@ def _complete(node: Node) -> None:
         values.setdefault(name, None)
     if getattr(values["ranker_"], "n_features_in_", None) != width:
         raise node.refuse("ranker.n_features", f"{width}, as many as columns")
+    # Files of before there were answers have none.
+    answer = values["answer_"] = values.pop("answer", None)
+    if answer is not None and not hasattr(values["ranker_"], "rank"):
+        raise node.refuse("answer", "missing where the ranker itself predicts classes")
 
 
 def _write_ranker(ranker: object) -> dict[str, Any]:
@@ -71,6 +77,12 @@ _STORED = Table(
     Field("ranker", FieldType(_read_ranker, _write_ranker), "ranker_"),
     Field("target", _NAME, "target_", optional=True),
     Field("query", _NAME, "query_", optional=True),
+    Field(
+        "answer",
+        STORED_ANSWER,
+        lambda model: OMITTED if model.answer_ is None else model.answer_,
+        optional=True,
+    ),
     complete=_complete,
 )
 
@@ -139,6 +151,11 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         The columns that are left out, and why.
     shift_, scale_ : ndarray of shape (n_prepared,) or None
         The means and deviations of prepared columns; None without `scale`.
+    answer_ : Cuts, LabelScale or None
+        What makes answers of the ranker's scores, where `peckorder compare --save` or
+        `peckorder fit` learnt it: ``answer_.thresholds`` cut them into
+        ``answer_.classes``; or ``answer_.origin + answer_.slope * score`` is on the
+        scale of the labels. None after `fit`: the ranker's own answers.
     prepared_names_ : list of str
         The names of prepared columns, such as ``alcohol`` and ``colour=red``.
     target_, query_ : str or None
@@ -186,6 +203,9 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         "category": _columns,
         "keep": _columns,
     }
+
+    # Models that were pickled before there were answers have none.
+    answer_: Answer | None = None
 
     __metadata_request__fit: ClassVar = ROUTED_TO_FIT
     __metadata_request__predict: ClassVar = ROUTED_TO_PREDICT
@@ -258,18 +278,24 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             prepared = scaling.apply(prepared)
         reasons = {role.column: role.why for role in coding.column_roles}
         self.coders_ = [coding.coders.get(name, LeftOut(reasons[name])) for name in names]
+        self.answer_ = None
         self.ranker_ = clone(self.ranker).fit(prepared, y, **fit_params)
         self.target_, self.query_ = _name_of(y), _name_of(fit_params.get("qid"))
 
     @classmethod
     def _of(
-        cls, ranker: Estimator, coders: Mapping[str, Coder], scaling: tuple[Floats, Floats] | None
+        cls,
+        ranker: Estimator,
+        coders: Mapping[str, Coder],
+        scaling: tuple[Floats, Floats] | None,
+        answer: Answer | None = None,
     ) -> Self:
         """Return a fitted model of a ranker that was fitted to prepared rows."""
         model = cls(clone(ranker), scale=scaling is not None)
         model.ranker_, model.coders_ = ranker, list(coders.values())
         model.shift_, model.scale_ = (None, None) if scaling is None else scaling
         model.target_ = model.query_ = None
+        model.answer_ = answer
         model.n_features_in_ = len(coders)
         model.feature_names_in_ = np.array(list(coders), dtype=object)
         return model
@@ -322,12 +348,15 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         Returns
         -------
         answers : ndarray of shape (n_samples,)
-            As the ranker returns them.
+            As the ranker returns them; classes, or scores on the scale of the labels,
+            if there is an `answer_`.
         """
-        return self._call("predict", X, **params)
+        return self._answered(self._call("predict", X, **params))
 
     def score(self, X: MatrixLike, y: VectorLike, **fit_params: object) -> float:
-        """Return the ranker's own `score` of rows."""
+        """Return the ranker's own `score` of rows; of classes minus the mean rank loss."""
+        if isinstance(self.answer_, Cuts):
+            return -float(rank_loss(y, self.predict(X), classes=self.classes_))
         return float(self._call("score", X, y, **fit_params))
 
     @_passed("rank")  # type: ignore[untyped-decorator]
@@ -335,10 +364,14 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         """Return the position of each row in the list of its query, 1 for the best."""
         return self._call("rank", X, qid, **params)
 
-    @_passed("decision_function")  # type: ignore[untyped-decorator]
+    @available_if(
+        lambda model: (
+            isinstance(model.answer_, Cuts) or hasattr(model._ranker(), "decision_function")
+        )
+    )  # type: ignore[untyped-decorator]
     def decision_function(self, X: MatrixLike) -> Any:
         """Return the scores that are compared with the thresholds of classes."""
-        return self._call("decision_function", X)
+        return self._call("predict" if isinstance(self.answer_, Cuts) else "decision_function", X)
 
     @_passed("mean_rank")  # type: ignore[untyped-decorator]
     def mean_rank(self, X: MatrixLike) -> Any:
@@ -353,12 +386,13 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     @_passed("explain")  # type: ignore[untyped-decorator]
     def explain(self, X: MatrixLike) -> Any:
         """Return what each prepared column adds to the scores of rows."""
-        return self._call("explain", X)
+        added = self._call("explain", X)
+        return self.answer_.slope * added if isinstance(self.answer_, LabelScale) else added
 
     @_passed("staged_predict")  # type: ignore[untyped-decorator]
     def staged_predict(self, X: MatrixLike, **params: object) -> Any:
-        """Yield the scores after each round."""
-        return self._call("staged_predict", X, **params)
+        """Yield what `predict` would return after each round."""
+        return map(self._answered, self._call("staged_predict", X, **params))
 
     def _call(self, method: str, X: MatrixLike, *args: object, **params: object) -> Any:
         prepared = self.prepare(X)  # before there is a `ranker_`, this is refused
@@ -366,7 +400,9 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
     @property
     def classes_(self) -> Any:
-        """The classes that are predicted, lowest first, if the ranker has some."""
+        """The classes that are predicted, lowest first, if there are some."""
+        if isinstance(self.answer_, Cuts):
+            return self.answer_.classes
         return self._ranker().classes_
 
     def __sklearn_tags__(self) -> Any:
@@ -384,6 +420,9 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
     def _ranker(self) -> Any:
         return getattr(self, "ranker_", self.ranker)
+
+    def _answered(self, scores: Any) -> Any:
+        return scores if self.answer_ is None else self.answer_(scores)
 
     def _names(self) -> list[str]:
         """Return names of columns: their own, or scikit-learn's for those without."""

@@ -19,7 +19,7 @@ from peckorder.cli.models import model_limits, remember_columns
 from peckorder.cli.options import CompareOptions, OutputOptions, ids_of, roles_of, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
 from peckorder.compare import Comparison
-from peckorder.compare.contest import Contest, Result, run_contest
+from peckorder.compare.contest import Contest, Interrupted, Result, run_contest
 from peckorder.compare.fusion import make_runs_case
 from peckorder.compare.ratings_case import MOST_PEOPLE, RatingsCase, make_ratings_case
 from peckorder.compare.refit import refit
@@ -57,13 +57,17 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
     begin, is_new = perf_counter(), not options.out.exists()
     with printer.progress("Reading") as report_progress:
         case = load_case(files, options)
-        contest = run_contest(
-            case,
-            n_splits=options.folds,
-            seed=options.seed,
-            only=options.rankers,
-            on_progress=report_progress,
-        )
+        try:
+            contest = run_contest(
+                case,
+                n_splits=options.folds,
+                seed=options.seed,
+                only=options.rankers,
+                on_progress=report_progress,
+            )
+        except Interrupted as stop:
+            printer.console.print(board(stop.contest, perf_counter() - begin))
+            raise
         seconds = perf_counter() - begin
         kept, model = None, None
         if options.save is not None:
@@ -73,7 +77,7 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
             report_progress(0, None, f"Fitting {kept.name} to all rows")
             model = refit(case, contest, kept.name)
             remember_columns(model, case.column_roles)
-        limits = "" if model is None else model_limits(model, case.kind)
+        limits = "" if model is None else model_limits(model)
         result = CompareResult(files, options, case, contest, seconds, kept, limits, is_new)
         report_progress(0, None, "Writing the report")
         reports.write(file_report(files, options, case, contest, seconds), options.out)
@@ -131,14 +135,8 @@ def shown(result: CompareResult) -> tuple[RenderableType, ...]:
         columns = counted(len(features), "column", "columns")
         lines.append(f"  {columns} to learn from: {names}")
     lines += [f"  {note}" for note in case.notes]
-    first, *others = (measure.name for measure in contest.measures)
-    board = screen(
-        f"{contest.n_splits} folds, {result.seconds:.0f} s, 95 % intervals over "
-        f"{contest.interval_unit}",
-        ("ranker", first, "behind the first", *others),
-        [(entry.name, *contest.leaderboard_row(entry)) for entry in contest.results],
-    )
     after = [f"{name} was left out: {why}" for name, why in contest.left_out]
+    after += contest.undefined_notes()
     after.append(contest.summary)
     if kept is not None:
         other = "" if kept is contest.best else ", the best of peckorder's own"
@@ -148,17 +146,28 @@ def shown(result: CompareResult) -> tuple[RenderableType, ...]:
             after.append(f"  {result.limits} --rankers chooses among others.")
     over = "" if result.is_new else " (written over the one that was there)"
     after.append(f"Report: {result.options.out}{over}")
-    return "\n".join(lines), board, "\n".join(after)
+    return "\n".join(lines), board(contest, result.seconds), "\n".join(after)
+
+
+def board(contest: Contest, seconds: float) -> Screen:
+    """Return the leaderboard as a table for the terminal."""
+    first, *others = (measure.name for measure in contest.measures)
+    return screen(
+        f"{counted(contest.n_splits, 'fold', 'folds')}, {seconds:.0f} s, 95 % intervals over "
+        f"{contest.interval_unit}",
+        ("ranker", first, "behind the first", *others),
+        [(entry.name, *contest.leaderboard_row(entry)) for entry in contest.results],
+    )
 
 
 def as_json(result: CompareResult) -> dict[str, object]:
     """Return the whole result for programs."""
     case, contest, kept = result.case, result.contest, result.kept
     first = contest.measures[0]
-    board = []
+    entries = []
     for entry in contest.results:
         behind = contest.behind(entry)
-        board.append(
+        entries.append(
             {
                 "ranker": entry.name,
                 "from": entry.origin or "baseline",
@@ -185,8 +194,9 @@ def as_json(result: CompareResult) -> dict[str, object]:
         "folds": contest.n_splits,
         "seed": contest.seed,
         "intervals_over": contest.interval_unit,
-        "leaderboard": board,
+        "leaderboard": entries,
         "left_out": dict(contest.left_out),
+        "undefined": contest.undefined,
         "seconds": result.seconds,
         "report": str(result.options.out),
         "saved": saved,

@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from peckorder._core.typing import Array, Floats, Ints
 from peckorder.compare.contest import Contest, Result
-from peckorder.compare.measures import Measuring, of_lists, of_runs
+from peckorder.compare.measures import Measure, Measuring, of_lists, of_runs
 from peckorder.compare.ratings_case import HeldOutRatings, RatingsCase
 from peckorder.compare.table_case import TableCase
 from peckorder.compare.tuning import ROUNDS
@@ -16,6 +17,8 @@ from peckorder.reports import Cell, Chart, Curve, Dot, Dots, Section, Table
 
 # More lines than these are hard to distinguish in a chart.
 _MOST_LINES: Final = 6
+# Of classes, whatever decides: other measures are no means over rows of one class.
+_STEPS: Final = Measure("mean rank loss")
 _MOST_BY_CLASS: Final = 3
 _MOST_FEATURES: Final = 15
 _MOST_PAIRS: Final = 2_000_000
@@ -47,11 +50,11 @@ def pictures(case: TableCase | RatingsCase, contest: Contest) -> tuple[Section, 
                 if case.kind == "runs":
                     measuring = of_runs(case.y, case.qid, case.unlisted, NDCGS)
                 where.append(_cutoffs(measuring, case.qid, shown))
-            where.append(_won(contest, shown))
+            where.append(_won(contest, shown, _STEPS if case.kind == "ordinal" else None))
         elif case.kind == "magnitude":
             where.append(_by_size(case, contest, shown))
         inside = [
-            _rounds(contest),
+            _rounds(case, contest),
             _reliability(case, contest),
             _weights(case, contest, "MPRank", "weight of a standardised feature"),
             _weights(case, contest, "RankBoost", "share in what was learnt"),
@@ -114,14 +117,14 @@ def _cutoffs(measuring: Measuring, qid: Ints, shown: Sequence[Result]) -> Chart:
     )
 
 
-def _won(contest: Contest, shown: Sequence[Result]) -> Dots:
-    shares = 100 * shares_won(contest, shown)
-    measure = contest.measures[0].name
+def _won(contest: Contest, shown: Sequence[Result], measure: Measure | None = None) -> Dots:
+    deciding = contest.measures[0] if measure is None else measure
+    shares = 100 * shares_won(shown, deciding)
     return Dots(
         f"Who is best on how many {contest.unit}",
         f"percent of {contest.unit}",
         tuple(Dot(r.name, float(s)) for r, s in zip(shown, shares, strict=True)),
-        f"The share of {contest.unit} on which each has the best {measure} of those "
+        f"The share of {contest.unit} on which each has the best {deciding.name} of those "
         "shown; where some are equal they share it.",
         ("", 0.0),
     )
@@ -139,8 +142,8 @@ def _by_class(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Cha
     return Chart(
         "Which classes are hard",
         f"true {case.target}" if has_scale else "true class, 0 the lowest",
-        contest.measures[0].name,
-        _curves_by(contest, shown, x, case.y, levels),
+        _STEPS.name,
+        _curves_by(_STEPS.name, shown, x, case.y, levels),
         "The mean number of steps off, of rows of each class. Rare classes at the ends "
         "are where rankers differ most.",
     )
@@ -166,6 +169,8 @@ def _by_size(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Char
     weighing = ""
     if measure == "disagreement":
         weighing = ", rows that have few with another label weighing less"
+    # The root is of a mean, also of that of a part.
+    inner = "msd" if measure == "rmsd" else measure
     order = np.argsort(case.y, kind="stable")
     tenth = np.empty(len(order), dtype=np.int64)
     tenth[order] = np.arange(len(order)) * 10 // len(order)
@@ -174,7 +179,10 @@ def _by_size(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Char
         "Which rows are hard",
         case.target,
         measure,
-        _curves_by(contest, shown, middles, tenth, range(10)),
+        tuple(
+            replace(curve, y=np.sqrt(curve.y)) if inner != measure else curve
+            for curve in _curves_by(inner, shown, middles, tenth, range(10))
+        ),
         f"Rows in ten parts of equal size by their {case.target}: the mean over pairs "
         f"of each part's rows with all others of their fold{weighing}.",
     )
@@ -191,27 +199,28 @@ def _by_known(contest: Contest, held_out: HeldOutRatings, shown: Sequence[Result
         "Few ratings or many",
         "known ratings of a person",
         contest.measures[0].name,
-        _curves_by(contest, shown, middles, fifth, fifths),
+        _curves_by(contest.measures[0].name, shown, middles, fifth, fifths),
         "People in fifths by how many of their ratings were known; a point stands at "
         "the median of its fifth.",
         log_x=True,
     )
 
 
-def _rounds(contest: Contest) -> Chart | None:
+def _rounds(case: TableCase, contest: Contest) -> Chart | None:
     """Draw how the loss falls with the rounds of boosting."""
     first = contest.measures[0]
+    # Boosting knows neither steps nor distances.
+    of_pairs = case.kind in ("ordinal", "magnitude")
     curves = []
     for result in contest.results:
         if result.curves:
             # They are of losses: less is better.
-            table = (-1 if first.larger_is_better else 1) * np.stack(result.curves)
+            sign = -1 if first.larger_is_better and not of_pairs else 1
+            table = sign * np.stack(result.curves)
             mean, ends = table.mean(axis=0), (table.min(axis=0), table.max(axis=0))
             curves.append(Curve(result.name, np.array(ROUNDS), mean, *ends))
     if not curves:
         return None
-    # Boosting knows neither steps nor distances.
-    of_pairs = first.name in ("mean rank loss", "msd")
     return Chart(
         "Boosting, round by round",
         "rounds",
@@ -343,9 +352,8 @@ def reliability(y: Floats, scores: Floats, group: Ints) -> Reliability | None:
     )
 
 
-def shares_won(contest: Contest, results: Sequence[Result]) -> Floats:
+def shares_won(results: Sequence[Result], measure: Measure) -> Floats:
     """Return the share of units on which each ranker is best; equals share it."""
-    measure = contest.measures[0]
     sign = -1.0 if measure.larger_is_better else 1.0
     table = np.stack([sign * result.values[measure.name] for result in results])
     table = table[:, ~np.isnan(table).any(axis=0)]
@@ -354,12 +362,12 @@ def shares_won(contest: Contest, results: Sequence[Result]) -> Floats:
 
 
 def _curves_by(
-    contest: Contest, shown: Sequence[Result], x: Floats, part_of: Array, parts: Sequence[int]
+    measure: str, shown: Sequence[Result], x: Floats, part_of: Array, parts: Sequence[int]
 ) -> tuple[Curve, ...]:
-    """Return the means of what decides over the units of each part; NaN for none."""
+    """Return the means of a measure over the units of each part; NaN for none."""
     curves = []
     for result in shown:
-        values = result.values[contest.measures[0].name]
+        values = result.values[measure]
         means = []
         for k in parts:
             inside = values[(part_of == k) & ~np.isnan(values)]

@@ -30,7 +30,7 @@ _MOST_LINES: Final = 40
 # Whose scores are sums over features.
 _EXPLAINED: Final = ("MPRank", "PRank", "PRank on grades", "RankBoost", "SVRank")
 _PACKAGES: Final = ("numpy", "scipy", "scikit-learn", "numba")
-_OTHER_LIBRARIES: Final = ("lightgbm", "xgboost", "mord")
+_OTHER_LIBRARIES: Final = ("lightgbm", "xgboost", "catboost", "mord")
 KINDS: Final = {
     "ordinal": "ordered classes",
     "magnitude": "real-valued relevance",
@@ -128,7 +128,8 @@ def _task(options: CompareOptions, case: TableCase | RatingsCase, contest: Conte
     inside: tuple[str, ...] = (
         "Settings are chosen inside what a ranker learns from: C of MPRank by leaving "
         "every pair out, exactly, the number of rounds of boosting and other settings "
-        "on inner folds. Features are standardised there for rankers that depend on "
+        "on inner folds: three at most of any ranker, from whatever library, with all "
+        "rounds. Features are standardised there for rankers that depend on "
         "their scale, empty cells filled with the mean.",
     )
     if kind in ("ratings", "runs"):
@@ -264,6 +265,7 @@ def _leaderboard(contest: Contest) -> Section:
         "so that no difference was shown here.",
     )
     left = tuple(f"{name} was left out: {why}." for name, why in contest.left_out)
+    left += tuple(contest.undefined_notes())
     charts = tuple(filter(None, [behind_chart(contest)]))
     return Section("Leaderboard", left, (table,), charts)
 

@@ -23,7 +23,7 @@ from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import iter_columns, letor_documents
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
 from peckorder.tables.files.write import written_ids
-from peckorder.tables.model_rows import ModelRows, classes_of, scores_of, unscaled
+from peckorder.tables.model_rows import ModelRows, unscaled
 from peckorder.tables.roles import (
     AS_LEARNT,
     ColumnRole,
@@ -44,11 +44,7 @@ def scored_blocks(
     for kept, X in _rows(model_rows, file, options, notes):
         if n_before == 0:
             given_columns(kept, {"qid": options.qid})
-        added: dict[str, Array] = {"score": scores_of(model_rows.model, X)}
-        classes = classes_of(model_rows.model, X)
-        if classes is not None:
-            is_text = classes.dtype.kind not in "iuf"
-            added["predicted"] = classes.astype(object) if is_text else classes
+        added = model_rows.added(X)
         others = without_added(kept, notes if n_before == 0 else None)
         n_before += len(kept)
         yield Columns({**others.arrays, **added}, kept.source)

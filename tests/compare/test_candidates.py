@@ -1,0 +1,100 @@
+"""All candidates try as many settings; those of other libraries choose their size."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import ParameterGrid
+
+from peckorder.compare import candidates, third_party
+from peckorder.compare.candidates import CANDIDATES, TaskInfo, boosted_trees, plain_name
+from peckorder.compare.contest import choose_candidates
+from peckorder.compare.tuning import Wrapper, step_loss
+from peckorder.exceptions import DataError
+
+
+@pytest.mark.parametrize("kind", CANDIDATES)
+def test_no_ranker_tries_more_settings_than_another(kind, monkeypatch):
+    # Those that are not installed too.
+    monkeypatch.setattr(candidates, "installed", lambda package: True)
+    numbers = {}
+    for candidate in CANDIDATES[kind]():
+        model = candidate.make(TaskInfo(0, 4, 3))
+        while isinstance(model, Wrapper):
+            if getattr(model, "grid", None):
+                numbers[candidate.name] = len(ParameterGrid(model.grid))
+            model = model.model
+    assert set(numbers.values()) == {3}
+    assert {"LightGBM", "XGBoost", "CatBoost", "RankBoost"} <= set(numbers)
+    assert ("LightGBM (median class)" in numbers) is (kind == "ordinal")
+
+
+class Shares(third_party.Trees):
+    """Says the probabilities of classes that are in the rows themselves."""
+
+    package = "sklearn"
+
+    def _options(self, X):
+        return {}
+
+    def _classifier(self, package, common):
+        return self
+
+    def fit(self, X, y, qid=None):
+        if not hasattr(self, "seen_"):
+            return super().fit(X, y, qid)
+        assert set(np.unique(y)) == set(range(len(self.seen_)))
+        return self
+
+    def _regressor(self, package, common):
+        raise NotImplementedError
+
+    _ranker = _regressor
+
+    def _scores(self, X, rounds):
+        return X if len(self.seen_) > 2 else X[:, 1]
+
+
+def test_the_median_class_is_where_half_of_the_probability_is_passed():
+    shares = np.array([[0.6, 0.1, 0.3], [0.5, 0.2, 0.3], [0.2, 0.3, 0.5], [0.1, 0.2, 0.7]])
+    model = Shares(classes=True).fit(shares, np.array([0.0, 2.0, 5.0, 2.0]))
+    assert model.predict(shares).tolist() == [0, 0, 2, 5]
+    two = Shares(classes=True).fit(shares[:, :2], np.array([0.0, 2.0, 2.0, 2.0]))
+    assert two.predict(np.array([[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]])).tolist() == [0, 0, 2]
+    one = Shares(classes=True).fit(shares, np.full(4, 3.0))
+    assert one.predict(shares).tolist() == [3, 3, 3, 3]
+
+
+@pytest.mark.parametrize("trees", ["LightGBM", "XGBoost", "CatBoost"])
+@pytest.mark.parametrize("way", ["scores", "classes", "two classes", "queries"])
+def test_trees_of_other_libraries(trees, way):
+    kind = getattr(third_party, trees)
+    pytest.importorskip(kind.package)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 3))
+    y = np.searchsorted([0.0] if way == "two classes" else [-1.0, 1.0], X[:, 0] * 2).astype(float)
+    qid = np.arange(240) // 10 if way == "queries" else None
+    make = boosted_trees(kind, classes="classes" in way)
+    model = make(TaskInfo(0, 3, 3)).fit(X, y, qid)
+    assert set(model.chosen_) == {*kind.sizes, "n_estimators"}
+    assert (model.loss is step_loss) is ("classes" in way)
+    said = model.predict(X)
+    if "classes" in way:
+        assert (said == y).mean() > 0.9
+    else:
+        assert np.corrcoef(said, y)[0, 1] > 0.8
+    # After all rounds as after the number that was chosen.
+    np.testing.assert_array_equal(model.model_.predict(X, model.chosen_["n_estimators"]), said)
+
+
+def test_names_are_found_in_any_case_and_in_the_old_spelling():
+    every = CANDIDATES["ordinal"]()
+    for name in ("MPRank (RBF kernel)", "mprank, rbf kernel", "MPRANK (rbf KERNEL)"):
+        chosen = choose_candidates(every, [name])
+        assert [c.name for c in chosen if c.origin] == ["MPRank (RBF kernel)"]
+    both = choose_candidates(every, ["prank,oap-bpm (100 pranks)"])
+    assert [c.name for c in both if c.origin] == ["PRank", "OAP-BPM (100 PRanks)"]
+    by_class = choose_candidates(every, ["AggregatePRank"])
+    assert [c.name for c in by_class if c.origin] == ["OAP-BPM (100 PRanks)"]
+    assert not any("," in c.name for kind in CANDIDATES for c in CANDIDATES[kind]())
+    assert len({plain_name(c.name) for c in every}) == len(every)
+    with pytest.raises(DataError, match=r"got 'MPRank \(rbf\)'\. Did you mean"):
+        choose_candidates(every, ["MPRank (rbf)"])
