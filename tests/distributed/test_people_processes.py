@@ -248,14 +248,17 @@ module.fit_people(ratings, None, PersonalRanker(n_factors=1), n_jobs=1, progress
 BUSY = """
 import os, signal, sys
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 import psutil
 from peckorder.distributed.people.workers import Processes
 from support.worker_tasks import Busy
 
 folder = Path(sys.argv[1])
-Processes(Busy({}, str(folder)), 1).submit([0])
+workers = Processes(Busy({}, str(folder)), 1)
+workers.submit([0])
+end = monotonic() + 60
 while not (folder / "begun").exists():
+    assert monotonic() < end
     sleep(0.01)
 print(*(child.pid for child in psutil.Process().children(recursive=True)), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
