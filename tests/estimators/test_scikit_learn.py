@@ -52,7 +52,7 @@ RANKERS = [
     RankBoost(n_rounds=5, smoothing=0.1, alpha="numeric", weak="feature", cumulative=False),
     MPRank(),
     # Of several C the best need not be that of rows repeated.
-    MPRankCV(Cs=[1.0], keep="C_prime"),
+    MPRankCV(Cs=[1.0]),
     SVRank(),
     SVRank(power=2, loss="hmpc"),
     SVRank(kernel="rbf"),

@@ -248,9 +248,7 @@ class SampledMPRank(Wrapper):
     def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
         """Choose, then fit all rows."""
         rows = drawn(len(y), qid, self.most_rows, self.seed)
-        # With queries every pair left out would change the weights of the others.
-        keep = "C" if qid is None else "C_prime"
-        sample = MPRankCV(Cs=self.Cs, gammas=self.gammas, kernel=self.kernel, keep=keep).fit(
+        sample = MPRankCV(Cs=self.Cs, gammas=self.gammas, kernel=self.kernel).fit(
             X[rows], y[rows], qid=rows_of(qid, rows)
         )
         chosen: dict[str, Any] = {"C": sample.C_ * len(y) / len(rows)}
