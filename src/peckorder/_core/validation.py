@@ -40,23 +40,37 @@ class Rule:
 Rules: TypeAlias = dict[str, Rule]
 
 LARGEST = float(np.finfo(np.float64).max)
+# Compiled functions count in 64 bits.
+_LARGEST_WHOLE = 2**63 - 1
 
 boolean = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, booleans included, durations not.
+
+    NumPy counts its durations among the integers.
+    """
+    return isinstance(value, Real) and not isinstance(value, np.timedelta64)
+
+
 def whole(minimum: int) -> Rule:
-    """Accept integers not below `minimum`; booleans are refused."""
+    """Accept integers of 64 bits not below `minimum`; booleans are refused."""
 
     def accepts(value: object) -> bool:
-        if isinstance(value, bool) or not isinstance(value, Integral):
+        if isinstance(value, bool) or not (isinstance(value, Integral) and is_number(value)):
             return False
-        return int(value) >= minimum
+        return minimum <= int(value) <= _LARGEST_WHOLE
 
-    return Rule(f"an integer >= {minimum}", accepts)
+    def hint(value: object) -> str:
+        is_large = isinstance(value, int) and value > _LARGEST_WHOLE
+        return "It must be below 2**63." if is_large else ""
+
+    return Rule(f"an integer >= {minimum}", accepts, hint)
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return is_number(value) and not isinstance(value, bool)
 
 
 def _plain(value: Any) -> Any:
@@ -261,8 +275,8 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
         given = np.asarray(values)
     except ValueError:
         given = np.array("of rows of different lengths")
-    if given.dtype.kind == "O" and all(v is None or isinstance(v, Real) for v in given.ravel()):
-        given = given.astype(np.float64)
+    if given.dtype.kind == "O" and all(v is None or is_number(v) for v in given.ravel()):
+        given = _as_floats(name, given)
     if given.dtype.kind not in "biuf":
         hint = ""
         if str(getattr(values, "dtype", "")) == "category":
@@ -272,10 +286,10 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
         raise refusal(
             name, "be one number per row, of one row at least", f"an array of shape {given.shape}"
         )
-    if given.dtype.kind in "iu" and int(np.abs(given).max()) >= 2**53:
-        raise refusal(
-            name, "be below 2**53, exact as float64", repr(int(given[np.argmax(np.abs(given))]))
-        )
+    if given.dtype.kind in "iu":
+        largest = max(int(given.max()), int(given.min()), key=abs)
+        if abs(largest) >= 2**53:
+            raise refusal(name, "be below 2**53, exact as float64", repr(largest))
     array = given.astype(np.float64, copy=False)
     is_bad = ~np.isfinite(array) if finite else np.isnan(array)
     if is_bad.any():
@@ -284,6 +298,13 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
         hint = "" if finite else " Fill them, with -inf to rank these rows last."
         raise refusal(name, f"be {rule}", f"{float(array[row])!r} in row {row}", hint=hint)
     return array
+
+
+def _as_floats(name: str, given: Array) -> Floats:
+    try:
+        return given.astype(np.float64)
+    except OverflowError:  # an integer, or a fraction, of hundreds of digits
+        raise refusal(name, "be numbers below 2**1024", "a larger one") from None
 
 
 def one_per_row(name: str, values: object, n_rows: int) -> Floats:

@@ -349,7 +349,7 @@ class RankBoost(ScoreEstimator, stored=True):
     def _check(self) -> None:
         """Refuse parameters that break a rule, alone or together."""
         check_parameters(self, self._rules)
-        if self.metric != "disagreement":  # which is known
+        if not (isinstance(self.metric, str) and self.metric == "disagreement"):  # which is known
             metric_by_name(self.metric, "metric")
         words = [weak for weak in _several(self.weak) if isinstance(weak, str)]
         if "threshold" in words and self.default not in (None, 0, 1):

@@ -330,7 +330,7 @@ class VectorSimilarity(ViewerModel, stored=True):
 def _are_ratings(values: object) -> bool:
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return array.ndim == 1 and array.size > 0 and bool(np.isfinite(array).all())
 
@@ -430,7 +430,7 @@ class NearestRanker(ViewerModel, stored=True):
         mean = column_means(X)[viewers]
         default[complete] = mean[complete]
         if self.shrinkage:
-            loss = 0.5 + (loss - 0.5) * (count / (count + self.shrinkage))
+            loss = 0.5 + (loss - 0.5) * (count / (count + float(self.shrinkage)))
         order = np.argsort(loss, kind="stable")[: self.n_neighbors]
         self.neighbors_ = viewers[order]
         self.defaults_, self.losses_ = default[order], loss[order]

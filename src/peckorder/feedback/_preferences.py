@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry, refusal, unnamed
 from peckorder._core.typing import Floats, Ints, Labels
-from peckorder._core.validation import not_negative, one_of
+from peckorder._core.validation import is_number, not_negative, one_of
 from peckorder.feedback._labels_and_queries import Queries, read_grades, read_only
 
 _KINDS = one_of("unit", "gap", "exponential")
@@ -437,7 +436,7 @@ class Preferences:
         return self if type(other) is int and other == 0 else NotImplemented
 
     def __mul__(self, factor: object) -> Self:
-        if type(factor) is bool or not isinstance(factor, Real):
+        if type(factor) is bool or not is_number(factor):
             return NotImplemented
         not_negative.check("a factor", factor)
         with np.errstate(over="ignore"):

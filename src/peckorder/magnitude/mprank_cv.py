@@ -19,6 +19,8 @@ from peckorder.magnitude.storage import TUNED
 def _are_positive(values: object) -> bool:
     if not isinstance(values, Collection) or isinstance(values, str | bytes):
         return False
+    if getattr(values, "shape", None) == ():  # an array that has no length
+        return False
     return len(values) > 0 and all(map(positive.accepts, values))
 
 

@@ -1,12 +1,13 @@
 """What a personal ranker learns: a model that all people share, and one per person."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 from scipy.linalg import lapack, lstsq
 from sklearn.base import clone
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Estimator, Floats, Ints, Predictor
 from peckorder.collaborative.personal.item_kernel import ItemKernel
 from peckorder.magnitude.mprank_cv import MPRankCV
@@ -55,12 +56,17 @@ class KernelModel:
     ) -> "KernelModel":
         """Learn from ratings minus item means; C as in `PersonalRanker`."""
         K = kernel.between(rated, rated)
+        if not np.isfinite(K).all():
+            _refuse_kernel()
         ridge = 1.0
         if C == "leave_pair_out":
             ridge = _leave_pair_out_ridge(K, y)
         elif C is not None:
             ridge = len(y) / (2.0 * float(C))
-        return cls(kernel, rated, *solve(K, y, ridge), ridge)
+        coef, intercept = solve(K, y, ridge)
+        if not np.isfinite([intercept, *coef]).all():
+            _refuse_kernel()
+        return cls(kernel, rated, coef, intercept, ridge)
 
     def scores(self, items: Ints | slice) -> Floats:
         """Return the sums for these items."""
@@ -156,9 +162,19 @@ def solve(K: Floats, y: Floats, ridge: float) -> tuple[Floats, float]:
     # The transpose is the same matrix, in the column order that LAPACK needs.
     _, solution, info = lapack.dposv(K.T, right, overwrite_a=1, overwrite_b=1)
     if info != 0:  # the ridge is above rounding, so the kernel itself is wrong
-        raise np.linalg.LinAlgError(f"K is not positive definite; LAPACK says {info}.")
+        _refuse_kernel()
     intercept = float(solution[:, 0].sum() / solution[:, 1].sum())
     return solution[:, 0] - intercept * solution[:, 1], intercept
+
+
+def _refuse_kernel() -> NoReturn:
+    # Never of ratings; but a file may say anything.
+    raise refusal(
+        "the similarities of items",
+        "be finite, and positive definite as a matrix",
+        "others",
+        hint="Fit the ranker again.",
+    )
 
 
 def _least_squares(K: Floats, y: Floats, ridge: float) -> tuple[Floats, float]:
