@@ -185,15 +185,16 @@ def _is_ready(X: Any, estimator: BaseEstimator) -> bool:
 
 
 def check_finite(X: Any) -> None:
-    """Raise in scikit-learn's words if a dense array has a NaN or an infinity."""
+    """Raise in scikit-learn's words if a matrix has a NaN or an infinity."""
+    values = X.data if sparse.issparse(X) else X
 
     def add_up(rows: slice, give_up: Stop) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
-            return float(X[rows].sum())
+            return float(values[rows].sum())
 
     # Sums of large values may be infinite, too.
-    if not np.isfinite(share_rows(X, add_up)).all():
-        assert_all_finite(X, estimator_name=caller(), input_name="X")
+    if not np.isfinite(share_rows(values, add_up)).all():
+        assert_all_finite(values, estimator_name=caller(), input_name="X")
 
 
 def check_csr(X: Any) -> SparseMatrix:
