@@ -82,8 +82,7 @@ X, Y = [[0.0], [1.0], [2.0]], [1, 2, 3]
         ),
         (
             PRank(max_iter=2**63),
-            "PRank: max_iter must be an integer >= 1; got 9223372036854775808. "
-            "It must be below 2**63.",
+            "PRank: max_iter must be below 2**63, as an integer; got 9223372036854775808.",
         ),
         (
             RankBoost(learning_rate=np.timedelta64(5, "ns")),

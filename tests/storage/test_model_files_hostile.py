@@ -317,8 +317,8 @@ HOSTILE = {
     "a number beyond 64 bits": (
         "prank",
         put(2**63, "parameters", "max_iter"),
-        "in which parameters break a rule: PRank: max_iter must be an integer >= 1; got "
-        "9223372036854775808. It must be below",
+        r"in which parameters break a rule: PRank: max_iter must be below 2\*\*63, as "
+        "an integer; got 9223372036854775808",
     ),
     "half a character": (
         "personal",

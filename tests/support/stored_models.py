@@ -107,7 +107,8 @@ def _boosted(model: Any, y: Any = Y, rows: Any = X, **options: Any) -> Case:
         return fitted.set_params(n_rounds=25).fit(rows, y, **options)
 
     def ask(fitted: Any) -> list[Any]:
-        return [fitted.predict(NEW), fitted.explain(NEW), fitted.rank(NEW)]
+        one_query = np.zeros(len(NEW))
+        return [fitted.predict(NEW), fitted.explain(NEW), fitted.rank(NEW, one_query)]
 
     is_warm = model.warm_start
     return Case(lambda: model.fit(rows, y, **options), ask, more if is_warm else None)

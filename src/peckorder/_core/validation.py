@@ -40,8 +40,8 @@ class Rule:
 Rules: TypeAlias = dict[str, Rule]
 
 LARGEST = float(np.finfo(np.float64).max)
-# Compiled functions count in 64 bits.
-_LARGEST_WHOLE = 2**63 - 1
+# What compiled functions count with.
+_BEYOND_64_BITS = 2**63
 
 boolean = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
 
@@ -55,18 +55,14 @@ def is_number(value: object) -> bool:
 
 
 def whole(minimum: int) -> Rule:
-    """Accept integers of 64 bits not below `minimum`; booleans are refused."""
+    """Accept integers not below `minimum`; booleans are refused."""
 
     def accepts(value: object) -> bool:
         if isinstance(value, bool) or not (isinstance(value, Integral) and is_number(value)):
             return False
-        return minimum <= int(value) <= _LARGEST_WHOLE
+        return int(value) >= minimum
 
-    def hint(value: object) -> str:
-        is_large = isinstance(value, int) and value > _LARGEST_WHOLE
-        return "It must be below 2**63." if is_large else ""
-
-    return Rule(f"an integer >= {minimum}", accepts, hint)
+    return Rule(f"an integer >= {minimum}", accepts)
 
 
 def _is_number(value: object) -> bool:
@@ -128,9 +124,12 @@ def did_you_mean(value: object, choices: Iterable[str], aliases: Mapping[str, st
 
 
 def check_parameters(owner: object, rules: Rules) -> None:
-    """Raise on the first attribute of `owner` that breaks its rule."""
+    """Raise on the first attribute of `owner` that breaks its rule, or 64 bits."""
     for name, rule in rules.items():
-        rule.check(name, getattr(owner, name))
+        value = getattr(owner, name)
+        rule.check(name, value)
+        if isinstance(value, Integral) and abs(int(value)) >= _BEYOND_64_BITS:
+            raise refusal(name, "be below 2**63, as an integer", repr(value), error=ValueError)
 
 
 def refuse_parameter(owner: object, name: str, rule: str) -> NoReturn:

@@ -392,6 +392,7 @@ class RankBoost(ScoreEstimator, stored=True):
             booster.repeat(self.weak_rankers_, self.own_rankings_)
         booster.boost(stopping)
         self._publish(booster.log, stopping, has_offset=offset is not None)
+        self._has_queries = not isinstance(y, Preferences) and len(preferences.parts[0].offsets) > 2
 
     def _preferences(
         self, y: ArrayLike | Preferences, qid: ArrayLike | None, n_rows: int

@@ -9,7 +9,6 @@ def damped_means(
     total: Floats | Ints, count: Floats | Ints, mean: float = 0.0, damping: float = 0.0
 ) -> Floats:
     """Return ``(total + damping * mean) / (count + damping)``, or `mean` for 0 / 0."""
-    damping = float(damping)  # an integer may have more than 64 bits
     size = count + damping
     means = np.full(len(size), mean)
     np.divide(total + damping * mean, size, out=means, where=size > 0)

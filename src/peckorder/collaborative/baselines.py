@@ -430,7 +430,7 @@ class NearestRanker(ViewerModel, stored=True):
         mean = column_means(X)[viewers]
         default[complete] = mean[complete]
         if self.shrinkage:
-            loss = 0.5 + (loss - 0.5) * (count / (count + float(self.shrinkage)))
+            loss = 0.5 + (loss - 0.5) * (count / (count + self.shrinkage))
         order = np.argsort(loss, kind="stable")[: self.n_neighbors]
         self.neighbors_ = viewers[order]
         self.defaults_, self.losses_ = default[order], loss[order]

@@ -79,6 +79,7 @@ class MagnitudeModel(ScoreEstimator):
             with np.errstate(over="ignore", invalid="ignore"):
                 self._fit(training)
             self._has_offset = offset is not None
+            self._has_queries = training.weights.n_queries > 1
         return self
 
     def _check(self) -> None:

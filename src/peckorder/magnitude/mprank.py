@@ -384,6 +384,7 @@ class MPRank(SquaredModel, stored=True):
             has_offset = offset is not None or (not is_first and self._has_offset)
             self._fit_moments(before.add(*batch.columns))
             self._has_offset = has_offset
+            self._has_queries = batch.has_queries
         return self
 
     def _check(self) -> None:

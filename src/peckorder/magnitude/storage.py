@@ -100,6 +100,7 @@ MAGNITUDE = Table(
     Field("dual_gap", number(finite=False), "dual_gap_"),
     Field("n_iter", whole(), "n_iter_"),
     Field("has_offset", flag(), "_has_offset"),
+    Field("has_queries", flag(), "_has_queries", optional=True),
     Field("gram", nullable(nested(_GRAM, _gram)), "_gram"),
     Field("kept", ints("support", below="rows", rising=True), _kept_rows, optional=True),
     complete=_complete_magnitude,
