@@ -18,7 +18,7 @@ from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.threads import allowed
 from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike
-from peckorder._core.validation import Rule, Rules, fraction, one_of, optional, whole
+from peckorder._core.validation import Rule, Rules, fraction, one_of, optional, refuse_parameter, whole
 from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.ensemble_base import AggregateLearner, mask_threshold, member_keys
@@ -183,15 +183,18 @@ class AggregatePRank(KernelEstimator, stored=True):
             "n_estimators": whole(1),
             "tau": fraction,
             "aggregate": one_of("bayes_point", "bagging", "voted", "median", aliases=_ALIASES),
+            "member_rule": one_of("auto", "last", "averaged"),
             "n_jobs": optional(_jobs),
         }
         | KERNEL_RULES
     )
+    _older_parameters: ClassVar[dict[str, Any]] = {"member_rule": "last"}
     _learner: _Learner
     _fixed: ClassVar[tuple[str, ...]] = (
         "n_estimators",
         "tau",
         "aggregate",
+        "member_rule",
         *OrdinalEstimator._fixed,
         *KERNEL_RULES,
     )
@@ -202,6 +205,7 @@ class AggregatePRank(KernelEstimator, stored=True):
         n_estimators: int = 100,
         tau: float = 0.6,
         aggregate: str = "bayes_point",
+        member_rule: str = "auto",
         max_iter: int = 1,
         shuffle: bool = False,
         fit_intercept: bool = True,
@@ -218,6 +222,7 @@ class AggregatePRank(KernelEstimator, stored=True):
         self.n_estimators = n_estimators
         self.tau = tau
         self.aggregate = aggregate
+        self.member_rule = member_rule
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.fit_intercept = fit_intercept
@@ -336,7 +341,22 @@ class AggregatePRank(KernelEstimator, stored=True):
     def _shapes(self, n_features: int, n_levels: int) -> dict[str, tuple[int, ...]]:
         n, n_weights = self.n_estimators, self._n_weights(n_features)
         shapes: dict[str, tuple[int, ...]] = {"key": (n,), "thresholds": (n, n_levels - 1)}
-        return shapes if n_weights is None else shapes | {"weights": (n, n_weights)}
+        if n_weights is not None:
+            shapes["weights"] = (n, n_weights)
+            if self._is_averaged():
+                shapes |= {"lag": shapes["weights"], "threshold_lag": shapes["thresholds"]}
+        return shapes
+
+    def _is_averaged(self) -> bool:
+        """Whether members average their rules: not those with kernels."""
+        return self.member_rule != "last" and self._is_primal()
+
+    def _check(self) -> None:
+        super()._check()
+        if self.member_rule == "averaged" and not self._is_primal():
+            refuse_parameter(
+                self, "member_rule", "be 'last' or 'auto' with a kernel or a budget"
+            )
 
     def _new_learner(
         self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
@@ -352,13 +372,20 @@ class AggregatePRank(KernelEstimator, stored=True):
         }
         if self._is_primal():
             weights = np.zeros((self.n_estimators, n_features + self.fit_intercept))
-            return EnsembleLearner(transform=self._transform(), weights=weights, **members)
+            return EnsembleLearner(
+                transform=self._transform(),
+                averaged=self._is_averaged(),
+                weights=weights,
+                **members,
+            )
         kernel = self._kernel_function(n_features)
         if self._has_few_monomials(kernel):
             monomials = Monomials.of_kernel(kernel)
             weights = np.zeros((self.n_estimators, len(monomials)))
             transform = RowTransform(intercept=False, unit_norm=False)
-            linear = EnsembleLearner(transform=transform, weights=weights, **members)
+            linear = EnsembleLearner(
+                transform=transform, averaged=False, weights=weights, **members
+            )
             return PolynomialLearner(monomials, linear)
         coef = np.empty((0, self.n_estimators))
         budget = self.budget or 0
@@ -395,13 +422,14 @@ class AggregatePRank(KernelEstimator, stored=True):
         return self._learner.members
 
     def _member_weights(self, name: str) -> Floats:
+        """Return the weights of the members' rules, with those of the constant."""
         members = self._members(name)
         if not (members is self._learner and isinstance(members, EnsembleLearner)):
             raise refusal(
                 f"{name} exists once fitted with kernel='linear' and no budget",
                 error=AttributeError,
             )
-        return members.weights
+        return members.mean_rules().weights
 
     @property
     def member_coef_(self) -> Floats:
@@ -419,7 +447,9 @@ class AggregatePRank(KernelEstimator, stored=True):
     @property
     def member_thresholds_(self) -> Floats:
         """The members' thresholds."""
-        return self._members("member_thresholds_").thresholds
+        members = self._members("member_thresholds_")
+        is_linear = isinstance(members, EnsembleLearner)
+        return members.mean_rules().thresholds if is_linear else members.thresholds
 
     @property
     def votes_(self) -> Ints:

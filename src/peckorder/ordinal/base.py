@@ -66,8 +66,12 @@ def _read_begun(node: Node, name: str) -> "OrdinalEstimator":
     They may have been set to other values since.
     """
     entries, begun = node.child(name), copy(node.owner)
+    older = begun._older_parameters
     for parameter in begun._fixed:
-        value = read_value(entries.path, entries.raw(parameter))
+        if parameter in older and parameter not in entries.names():
+            value = older[parameter]
+        else:
+            value = read_value(entries.path, entries.raw(parameter))
         setattr(begun, parameter, value)
     with refused_parameters(), named(type(begun).__name__):
         begun._check()
