@@ -425,3 +425,34 @@ def test_long_headers_are_looked_through_once(text, path):
     path.write_bytes(sealed(laid_out(text, [])))
     with pytest.raises(ModelFileError, match=r"whose header is (no JSON|nested more)"):
         peckorder.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "what"),
+    [
+        (
+            "aggregate-averaged",
+            lambda header, array: header["state"]["learner"].pop("lag"),
+            r"in which state.learner.lag must be of shape \(5, 4\)",
+        ),
+        (
+            "aggregate-bayes-point",
+            put("averaged", "state", "begun_with", "member_rule"),
+            r"in which state.learner.lag must be of shape \(5, 4\)",
+        ),
+        (
+            "aggregate-averaged",
+            put("last", "state", "begun_with", "member_rule"),
+            "in which state.learner.lag must be null, since rules are not averaged",
+        ),
+        (
+            "aggregate-averaged",
+            put(0, "state", "learner", "clock"),
+            "in which state.learner.clock must be of one round at least",
+        ),
+    ],
+)
+def test_averages_that_do_not_suit_the_rule(name, change, what, path):
+    changed(name, path, change)
+    with pytest.raises(ModelFileError, match=what):
+        peckorder.load(path)

@@ -170,6 +170,8 @@ CASES: dict[str, Case] = {
     "prank-floats": _ordinal(PRank(), y=Y / np.float32(2)),
     "prank-precomputed": _given_kernel(PRank(kernel="precomputed")),
     "aggregate-bayes-point": _ordinal(_few()),
+    "aggregate-averaged": _ordinal(_few(member_rule="averaged")),
+    "aggregate-averaged-voted": _ordinal(_few(member_rule="averaged", aggregate="voted")),
     "aggregate-bagging": _ordinal(_few(aggregate="bagging")),
     "aggregate-voted": _ordinal(_few(aggregate="voted")),
     "aggregate-median": _ordinal(_few(aggregate="median")),

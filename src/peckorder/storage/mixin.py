@@ -33,8 +33,6 @@ class StoredModel:
     _stored_fields: ClassVar[Table]
     # Whether rows have features: then a file says how many.
     _has_features: ClassVar[bool] = True
-    # Parameters that files of earlier versions lack, and what models did then.
-    _older_parameters: ClassVar[dict[str, Any]] = {}
     # Whether the file of another model may hold one of this class.
     _may_be_inner: ClassVar[bool] = True
 

@@ -146,7 +146,6 @@ def _parameter(node: Node, name: str, models: Mapping[str, type[Any]]) -> Any:
 
 def _instance(kind: type[Any], parameters: dict[str, Any]) -> Any:
     """Return a model with parameters that keep its rules."""
-    parameters = kind._older_parameters | parameters
     if not parameters.keys() <= set(kind._get_param_names()):
         raise Damaged(f"in which parameters must be those of {kind.__name__}")
     try:

@@ -143,7 +143,7 @@ class Race:
         X_test, _ = self.test_set
         # One seed for all of them, so that their members are the same.
         settings: Values = {"tau": tau, "n_estimators": members, "random_state": seed}
-        settings |= {"n_jobs": 1, "member_rule": "last", **form.rows}
+        settings |= {"n_jobs": 1, **form.rows}
         point = AggregatePRank(aggregate="bayes_point", **settings)
         self.add(named(POINT, tau), self._learn(point), point.predict(X_test))
         for method, aggregate in ((BAGGED, "bagging"), (VOTING, "voted")):

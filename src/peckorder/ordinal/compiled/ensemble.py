@@ -308,8 +308,9 @@ def learn(
 ) -> int:
     """Offer each row of a block to the members that masks (n, members) selects.
 
-    There were so many `rounds` before, if rules are averaged. tally (2,) counts mistakes and lost steps. Returns the first row with a score that
-    is not finite, or -1.
+    rounds counts those before the block, which averages need. tally (2,) counts
+    mistakes and lost steps. Returns the first row with a score that is not finite, or
+    -1.
     """
     rows, intercept = block.rows, transform.intercept
     weights, thresholds, right, lag, threshold_lag = members
@@ -351,9 +352,7 @@ def learn(
                 return t
             add_moves(scores[c], truth, thresholds[j], moves, t)
             if averaged:
-                add_lags(
-                    float(rounds + t), scores[c], truth, thresholds[j], threshold_lag[j]
-                )
+                add_lags(float(rounds + t), scores[c], truth, thresholds[j], threshold_lag[j])
             step, off = move_thresholds(scores[c], truth, thresholds[j])
             loss += off
             steps[t] += step
@@ -372,10 +371,7 @@ def learn(
 
 @compiled
 def predict_by_total(
-    block: RowBlock,
-    transform: RowTransform,
-    state: PRankState,
-    outcome: Outcome,
+    block: RowBlock, transform: RowTransform, state: PRankState, outcome: Outcome
 ) -> int:
     """Predict rows by the sum of all members, moving it as `learn` moved them.
 
@@ -425,7 +421,8 @@ def vote(
 ) -> int:
     """Let all members vote on the n rows from `start` on: votes, right_votes (n, k).
 
-    Their lags do not matter: weights and thresholds are those of the rules. Returns the first row with a score that is not finite, or -1.
+    Their lags do not matter: weights and thresholds are those of the rules. Returns the
+    first row with a score that is not finite, or -1.
     """
     weights, thresholds, right = members.weights, members.thresholds, members.right
     drawn, scores = scratch.drawn, scratch.scores

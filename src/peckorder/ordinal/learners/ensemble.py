@@ -39,6 +39,8 @@ def _lag_of(name: str) -> Callable[[Any], Any]:
 
 def _check(node: Node) -> None:
     check_members(node)
+    if not node.owner.averaged and {"lag", "threshold_lag"} & node.values.keys():
+        raise node.refuse("lag", "null, since rules are not averaged")
     if node.owner.averaged and node.values["clock"] == 0:
         raise node.refuse("clock", "of one round at least")
 
@@ -58,10 +60,7 @@ class EnsembleLearner(AggregateLearner):
         Field("weights", floats("rules", "weights")),
         Field("lag", floats("rules", "weights"), _lag_of("lag"), optional=True),
         Field(
-            "threshold_lag",
-            floats("rules", "thresholds"),
-            _lag_of("threshold_lag"),
-            optional=True,
+            "threshold_lag", floats("rules", "thresholds"), _lag_of("threshold_lag"), optional=True
         ),
         complete=_check,
     )
