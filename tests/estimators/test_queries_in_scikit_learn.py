@@ -24,7 +24,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from peckorder import MPRank, MPRankCV, RankBoost, SVRank, metrics
+from peckorder import MPRank, MPRankCV, Preferences, RankBoost, SVRank, metrics
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.io import from_bytes
@@ -275,3 +275,11 @@ def test_a_stream_of_queries_warns_without_them():
         model.score(X, Y)
     with pytest.warns(UserWarning, match="asked without"):
         model.partial_fit(X[30:], Y[30:], qid=QID[30:]).rank(X)
+
+
+def test_preferences_within_queries_warn_without_them():
+    model = RankBoost(n_rounds=3).fit(X, Preferences.of_labels(Y, QID))
+    with pytest.warns(UserWarning, match="asked without"):
+        model.rank(X)
+    listed = RankBoost(n_rounds=3).fit(X, Preferences([0, 1], [2, 3]))
+    assert len(listed.rank(X)) == len(X)

@@ -462,8 +462,9 @@ class AggregatePRank(KernelEstimator, stored=True):
     def member_thresholds_(self) -> Floats:
         """The members' thresholds."""
         members = self._members("member_thresholds_")
-        is_linear = isinstance(members, EnsembleLearner)
-        return members.mean_rules().thresholds if is_linear else members.thresholds
+        if isinstance(members, EnsembleLearner):
+            return members.mean_rules().thresholds
+        return members.thresholds
 
     @property
     def votes_(self) -> Ints:

@@ -111,8 +111,13 @@ class EnsembleLearner(AggregateLearner):
         by_votes = block.predicted.size > 0 and not by_total
         outcome = Outcome.allocate(block.n_rows, self.n_levels, moves=by_total, votes=by_votes)
         counts = np.zeros(2, dtype=np.int64)
-        arrays = self.weights, self.thresholds, self.right, self.lag, self.threshold_lag
-        shared = Members(*(array[members] for array in arrays))
+        shared = Members(
+            self.weights[members],
+            self.thresholds[members],
+            self.right[members],
+            self.lag[members],
+            self.threshold_lag[members],
+        )
         is_alone = n_members == len(self) or shared.weights.size > _CELLS
         state = shared if is_alone else Members(*map(apart, shared))
         scratch = Scratch.allocate(n_members)
@@ -151,8 +156,14 @@ class EnsembleLearner(AggregateLearner):
 
     def _state_of_total(self) -> PRankState:
         """Return the sums over members, in the order of the members."""
-        sums = (array.sum(axis=0) for array in (self.weights, self.thresholds, *self._lags()))
-        return PRankState(*sums, self.clock, self.averaged)
+        return PRankState(
+            self.weights.sum(axis=0),
+            self.thresholds.sum(axis=0),
+            self.lag.sum(axis=0),
+            self.threshold_lag.sum(axis=0),
+            self.clock,
+            self.averaged,
+        )
 
     @property
     def n_rules(self) -> int:
