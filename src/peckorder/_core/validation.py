@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
 from reprlib import repr as short
-from typing import Any, NoReturn, TypeAlias, TypeGuard
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -46,7 +46,7 @@ _BEYOND_64_BITS = 2**63
 boolean = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
 
 
-def is_number(value: object) -> TypeGuard[Any]:
+def is_number(value: object) -> bool:
     """Whether a value is a real number, booleans included, durations not.
 
     NumPy counts its durations among the integers.

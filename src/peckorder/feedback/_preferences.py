@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, NoReturn, Self, TypeAlias
+from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -435,7 +435,7 @@ class Preferences:
         # sum() starts with 0.
         return self if type(other) is int and other == 0 else NotImplemented
 
-    def __mul__(self, factor: object) -> Self:
+    def __mul__(self, factor: Any) -> Self:
         if type(factor) is bool or not is_number(factor):
             return NotImplemented
         not_negative.check("a factor", factor)

@@ -183,7 +183,7 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
         return fold
 
 
-def _is_test_size(value: object) -> bool:
+def _is_test_size(value: Any) -> bool:
     if type(value) is bool or not is_number(value):
         return False
     if isinstance(value, Integral):
