@@ -1,14 +1,17 @@
 """Curves for matplotlib."""
 
 from functools import partial
+from reprlib import repr as short
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from peckorder import metrics
+from peckorder import MPRank, RankBoost, metrics
 from peckorder.displays import OnlineCurveDisplay, RankingCurveDisplay
 from peckorder.exceptions import MissingExtraError
 from support.helpers import exactly, refuses
@@ -65,6 +68,39 @@ def test_ties_may_be_broken_by_names():
     options = {"qid": QID, "ties": "docid", "docid": np.arange(200)[::-1]}
     display = RankingCurveDisplay.from_predictions(Y, TIED, cutoffs=[3], draw=False, **options)
     assert_allclose(display.mean, [metrics.ndcg(Y, TIED, k=3, **options)], rtol=1e-14)
+
+
+def test_a_ranking_curve_of_a_model_is_that_of_its_scores():
+    X = RNG.normal(size=(200, 3))
+    model = make_pipeline(StandardScaler(), MPRank()).fit(X, Y)
+    options = {"qid": QID, "metric": "p(2)", "cutoffs": [1, 5]}
+    display = RankingCurveDisplay.from_estimator(model, X, Y, **options, color="red")
+    expected = RankingCurveDisplay.from_predictions(Y, model.predict(X), **options)
+    assert_array_equal(display.mean, expected.mean)
+    assert display.name == "Pipeline"
+    assert legend(display.ax_) == ["Pipeline"]
+    assert display.line_.get_color() == "red"
+    named = RankingCurveDisplay.from_estimator(model, X, Y, name="ours", draw=False, **options)
+    assert named.name == "ours"
+
+
+def test_a_ranking_curve_of_a_model_with_an_offset():
+    X, offset = RNG.normal(size=(200, 3)), RNG.normal(size=200)
+    model = RankBoost(n_rounds=3).fit(X, Y, qid=QID, offset=offset)
+    options = {"qid": QID, "cutoffs": [3], "draw": False}
+    display = RankingCurveDisplay.from_estimator(model, X, Y, offset=offset, **options)
+    scores = model.predict(X, offset=offset)
+    expected = RankingCurveDisplay.from_predictions(Y, scores, **options)
+    assert_array_equal(display.mean, expected.mean)
+
+
+@pytest.mark.parametrize("estimator", [MPRank, None, 5])
+def test_a_curve_of_no_model_is_refused(estimator):
+    sentence = (
+        f"RankingCurveDisplay: estimator must be a model that can predict; got {short(estimator)}."
+    )
+    with refuses(sentence, TypeError):
+        RankingCurveDisplay.from_estimator(estimator, [[1.0]], [1])
 
 
 @pytest.mark.parametrize("cutoffs", [[5, 1, 5, 2], {1, 2, 5}, np.array([2, 5, 1]), iter([5, 2, 1])])

@@ -29,7 +29,7 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
     """Gives every row a real score, larger is better.
 
     A subclass computes scores in `_scores`, and remembers in `_has_offset` whether it
-    was fitted on top of given scores.
+    was fitted on top of given scores, in `_has_queries` whether to several queries.
     """
 
     __metadata_request__fit: ClassVar = ROUTED_TO_FIT
@@ -37,6 +37,7 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
     __metadata_request__score: ClassVar = ROUTED_TO_SCORE
 
     _has_offset: bool
+    _has_queries = False
 
     @abstractmethod
     def _scores(self, X: MatrixLike) -> Floats:
@@ -83,7 +84,8 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         qid : array-like of shape (n_samples,), default=None
-            The query of each row; None for one query of all rows.
+            The query of each row; None for one query of all rows, with a warning if the
+            model was fitted with several.
         offset : array-like of shape (n_samples,), default=None
             Known scores to add.
 
@@ -92,8 +94,9 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         ranks : ndarray of shape (n_samples,)
             Rows with equal scores stand in the order in which they are given.
         """
-        scores = self.predict(X, offset=offset)
-        return ranks(scores, qid)
+        found = ranks(self.predict(X, offset=offset), qid)
+        self._warn_of_no_queries(qid)
+        return found
 
     def score(
         self,
@@ -114,7 +117,8 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         y : array-like of shape (n_samples,)
             How good they are.
         qid : array-like of shape (n_samples,), default=None
-            The query of each row; None for one query of all rows.
+            The query of each row; None for one query of all rows, with a warning if the
+            model was fitted with several.
         offset : array-like of shape (n_samples,), default=None
             Known scores to add.
 
@@ -123,7 +127,17 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         score : float
             1 at best.
         """
-        return float(1.0 - disagreement(y, self.predict(X, offset=offset), qid=qid))
+        share = float(1.0 - disagreement(y, self.predict(X, offset=offset), qid=qid))
+        self._warn_of_no_queries(qid)
+        return share
+
+    def _warn_of_no_queries(self, qid: object) -> None:
+        if qid is None and self._has_queries:
+            warn(
+                "fitted with queries, asked without: all rows count as one query, whose "
+                "scores are compared. Give qid=, one value per row; the same one for all "
+                "rows of one query."
+            )
 
     def __sklearn_tags__(self) -> Tags:
         """Declare to scikit-learn what the estimator accepts."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.errors import entry, entry_named, refusal, warn
-from peckorder._core.typing import Floats, Ints, VectorLike
+from peckorder._core.typing import Floats, Ints, MatrixLike, Predictor, VectorLike
 from peckorder._core.validation import Rule, boolean, did_you_mean, optional, whole
 from peckorder.exceptions import MissingExtraError
 from peckorder.metrics import METRICS, evaluate, metric_by_name, time_averaged_rank_loss
@@ -71,7 +71,8 @@ class CurveDisplay(ABC):
 class RankingCurveDisplay(CurveDisplay):
     """A metric against the cut-off: how good the first k rows are, for several k.
 
-    Make it with `from_predictions`; `plot` draws it again, on other axes.
+    Make it with `from_estimator` or `from_predictions`; `plot` draws it again, on other
+    axes.
 
     Parameters
     ----------
@@ -101,6 +102,64 @@ class RankingCurveDisplay(CurveDisplay):
     high: Floats
     metric: str
     name: str | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Predictor,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        qid: VectorLike | None = None,
+        offset: ArrayLike | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Measure the ranking of a fitted model at several cut-offs, and draw the curve.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted ranker, or a pipeline that ends in one.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows to be ranked by what the estimator predicts.
+        y : array-like of shape (n_samples,)
+            How good they are.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row; None for one query of all rows.
+        offset : array-like of shape (n_samples,), default=None
+            Known scores, for rankers that take them.
+        name : str or None, default=None
+            A name for the legend; None for that of the estimator's class.
+        **options
+            As in `from_predictions`: `metric`, `cutoffs`, `ties`, `docid`, `ax`, `draw`,
+            and options of matplotlib's `plot`.
+
+        Returns
+        -------
+        display : RankingCurveDisplay
+            As `from_predictions` returns it.
+
+        Examples
+        --------
+        >>> from peckorder import MPRank
+        >>> from peckorder.displays import RankingCurveDisplay
+        >>> X, y, qid = [[0], [1], [2], [3]], [0, 1, 1, 0], [1, 1, 2, 2]
+        >>> model = MPRank().fit(X, y, qid=qid)
+        >>> display = RankingCurveDisplay.from_estimator(
+        ...     model, X, y, qid=qid, metric="p", cutoffs=[1, 2], draw=False
+        ... )
+        >>> display.name, display.mean.tolist()
+        ('MPRank', [0.5, 0.5])
+        """
+        if isinstance(estimator, type) or not hasattr(estimator, "predict"):
+            raise refusal(
+                "estimator", "be a model that can predict", repr_(estimator), error=TypeError
+            )
+        scores = estimator.predict(X, **({} if offset is None else {"offset": offset}))
+        if name is None:
+            name = type(estimator).__name__
+        return cls.from_predictions(y, scores, qid=qid, name=name, **options)
 
     @classmethod
     def from_predictions(

@@ -195,7 +195,7 @@ def places(scores):
 def test_places_are_counted_within_queries():
     model = fitted()
     scores = model.predict(X)
-    assert model.rank(X).tolist() == places(scores)
+    assert model.rank(X, np.zeros(len(X))).tolist() == places(scores)
     found = model.rank(X, QID)
     for query in set(QID.tolist()):
         own = query == QID
@@ -212,7 +212,8 @@ def test_the_score_is_the_share_of_pairs_in_order():
     model = fitted()
     expected = 1 - disagreement(Y, model.predict(X), qid=QID)
     assert model.score(X, Y, qid=QID) == expected
-    assert model.score(X, Y) == 1 - disagreement(Y, model.predict(X))
+    one_query = np.zeros(len(X))
+    assert model.score(X, Y, qid=one_query) == 1 - disagreement(Y, model.predict(X))
     perfect = RankBoost(n_rounds=1).fit([[0.0], [1.0]], [0, 1])
     assert perfect.score([[0.0], [1.0]], [0, 1]) == 1.0
     assert perfect.score([[0.0], [1.0]], [1, 0]) == 0.0

@@ -5,8 +5,21 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
-from peckorder import PRank, metrics
+import peckorder
+from peckorder import (
+    AggregatePRank,
+    MPRank,
+    MPRankCV,
+    MulticlassPerceptron,
+    PRank,
+    RankBoost,
+    SVRank,
+    TableRanker,
+    WidrowHoff,
+    metrics,
+)
 from peckorder.exceptions import DataError
 from support.helpers import exactly, raises_unchanged, real_data, same, shown
 
@@ -157,6 +170,55 @@ def test_other_names_are_refused(frame):
 def test_names_are_remembered_from_the_first_batch(frame):
     model = PRank().partial_fit(frame(X, ["a", "b", "c"]), RANK)
     assert_array_equal(model.feature_names_in_, ["a", "b", "c"])
+
+
+ESTIMATORS = [
+    PRank(),
+    PRank(kernel="rbf"),
+    AggregatePRank(n_estimators=3, random_state=0),
+    WidrowHoff(),
+    MulticlassPerceptron(),
+    RankBoost(n_rounds=3),
+    MPRank(),
+    MPRank(kernel="rbf"),
+    MPRankCV(Cs=[1.0]),
+    SVRank(),
+    SVRank(kernel="rbf"),
+    TableRanker(MPRank(), scale=False),
+]
+GAPS = np.where(np.abs(X) < 0.4, 0.0, X)
+SPARSE = {
+    "floats": pd.DataFrame(GAPS, columns=["a", "b", "c"]).astype(pd.SparseDtype(float, 0.0)),
+    "integers": pd.DataFrame((GAPS > 0).astype(int), columns=["a", "b", "c"]).astype(
+        pd.SparseDtype(int, 0)
+    ),
+    "booleans": pd.DataFrame(GAPS > 0, columns=["a", "b", "c"]).astype(pd.SparseDtype(bool, False)),
+}
+
+
+def test_every_estimator_is_tried_with_sparse_columns():
+    assert {type(e).__name__ for e in ESTIMATORS} == set(peckorder.estimators.__all__)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("kind", SPARSE)
+def test_a_frame_of_sparse_columns_is_its_values(estimator, kind):
+    frame = SPARSE[kind]
+    values = frame.to_numpy().astype(float)
+    dense = clone(estimator).fit(pd.DataFrame(values, columns=frame.columns), RANK)
+    model = clone(estimator).fit(frame, RANK)
+    assert_array_equal(model.feature_names_in_, ["a", "b", "c"])
+    expected = dense.predict(pd.DataFrame(values, columns=frame.columns))
+    np.testing.assert_allclose(model.predict(frame), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_sparse_columns_are_refused_with_an_infinity(estimator):
+    values = GAPS.copy()
+    values[4, 1] = np.inf
+    frame = pd.DataFrame(values, columns=["a", "b", "c"]).astype(pd.SparseDtype(float, 0.0))
+    with pytest.raises(ValueError, match=r"[Ii]nfinity|infinite|inf in row 4"):
+        clone(estimator).fit(frame, RANK)
 
 
 def test_a_frame_with_a_missing_value_is_refused():

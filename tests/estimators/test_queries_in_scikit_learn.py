@@ -24,9 +24,10 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from peckorder import MPRank, RankBoost, SVRank, metrics
+from peckorder import MPRank, MPRankCV, Preferences, RankBoost, SVRank, metrics
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
+from peckorder.io import from_bytes
 from peckorder.model_selection import QueryKFold
 from support.helpers import exactly
 
@@ -247,3 +248,50 @@ def test_rows_with_infinite_scores_are_refused(estimator):
     for call in (estimator.predict, estimator.rank):
         with pytest.raises(ValueError, match=r"X must have rows small enough for finite scores; "):
             call(huge)
+
+
+WITHOUT_QUERIES = (
+    "{}: fitted with queries, asked without: all rows count as one query, whose scores are "
+    "compared. Give qid=, one value per row; the same one for all rows of one query."
+)
+RANKERS = [RankBoost(n_rounds=3), MPRank(), MPRankCV(Cs=[1.0]), SVRank()]
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=repr)
+@pytest.mark.parametrize("loaded", [False, True])
+def test_a_model_of_queries_warns_without_them(ranker, loaded):
+    model = clone(ranker).fit(X, Y, qid=QID)
+    if loaded:
+        model = from_bytes(model.to_bytes())
+    sentence = exactly(WITHOUT_QUERIES.format(type(ranker).__name__))
+    with pytest.warns(UserWarning, match=sentence):
+        model.score(X, Y)
+    with pytest.warns(UserWarning, match=sentence):
+        model.rank(X)
+    one = np.zeros(len(X))
+    assert model.score(X, Y, qid=one) != model.score(X, Y, qid=QID)
+    assert_array_equal(model.rank(X, one), metrics.ranks(model.predict(X), None))
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=repr)
+def test_a_model_of_one_query_does_not_warn(ranker):
+    for options in ({}, {"qid": np.zeros(len(X))}):
+        model = clone(ranker).fit(X, Y, qid=QID).fit(X, Y, **options)
+        assert model.score(X, Y) == model.score(X, Y, qid=np.zeros(len(X)))
+        assert len(model.rank(X)) == len(X)
+
+
+def test_a_stream_of_queries_warns_without_them():
+    model = MPRank().partial_fit(X[:30], Y[:30], qid=QID[:30])
+    with pytest.warns(UserWarning, match="asked without"):
+        model.score(X, Y)
+    with pytest.warns(UserWarning, match="asked without"):
+        model.partial_fit(X[30:], Y[30:], qid=QID[30:]).rank(X)
+
+
+def test_preferences_within_queries_warn_without_them():
+    model = RankBoost(n_rounds=3).fit(X, Preferences.of_labels(Y, QID))
+    with pytest.warns(UserWarning, match="asked without"):
+        model.rank(X)
+    listed = RankBoost(n_rounds=3).fit(X, Preferences([0, 1], [2, 3]))
+    assert len(listed.rank(X)) == len(X)

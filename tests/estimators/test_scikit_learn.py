@@ -2,11 +2,24 @@
 
 import inspect
 
+import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import peckorder
@@ -20,6 +33,7 @@ from peckorder import (
     SVRank,
     TableRanker,
     WidrowHoff,
+    metrics,
 )
 from peckorder.datasets import make_square
 
@@ -52,7 +66,7 @@ RANKERS = [
     RankBoost(n_rounds=5, smoothing=0.1, alpha="numeric", weak="feature", cumulative=False),
     MPRank(),
     # Of several C the best need not be that of rows repeated.
-    MPRankCV(Cs=[1.0], keep="C_prime"),
+    MPRankCV(Cs=[1.0]),
     SVRank(),
     SVRank(power=2, loss="hmpc"),
     SVRank(kernel="rbf"),
@@ -96,6 +110,87 @@ def test_a_ranker_works_in_a_pipeline_under_cross_validation(estimator):
     scores = cross_val_score(make_pipeline(StandardScaler(), estimator), X, y, cv=3)
     # A constant, and a blind guess, put half of the pairs in order.
     assert all(0.5 < score <= 1 for score in scores)
+
+
+ROWS, GRADE = make_square(120, random_state=1)
+QUANTITY = GRADE + np.sin(np.arange(120))
+SCORERS = [MPRank(), MPRankCV(Cs=[1.0]), SVRank(), RankBoost(n_rounds=5)]
+ORDINAL = [
+    PRank(),
+    AggregatePRank(n_estimators=5, random_state=0),
+    WidrowHoff(),
+    MulticlassPerceptron(),
+]
+every_scorer = pytest.mark.parametrize("ranker", SCORERS, ids=repr)
+every_ordinal = pytest.mark.parametrize("ranker", ORDINAL, ids=repr)
+
+
+@every_scorer
+def test_a_ranker_works_within_what_transforms(ranker):
+    union = make_union(StandardScaler(), PolynomialFeatures(2))
+    features = union.fit_transform(ROWS)
+    expected = clone(ranker).fit(features, QUANTITY).predict(features)
+    chained = make_pipeline(union, ranker).fit(ROWS, QUANTITY)
+    np.testing.assert_array_equal(chained.predict(ROWS), expected)
+    doubled = TransformedTargetRegressor(
+        ranker, func=lambda y: 2.0 * y, inverse_func=lambda y: y / 2.0
+    )
+    expected = clone(ranker).fit(ROWS, 2.0 * QUANTITY).predict(ROWS) / 2.0
+    np.testing.assert_array_equal(doubled.fit(ROWS, QUANTITY).predict(ROWS), expected)
+
+
+@every_scorer
+def test_a_ranker_works_within_ensembles(ranker):
+    for ensemble in (
+        BaggingRegressor(ranker, n_estimators=3, random_state=0),
+        AdaBoostRegressor(ranker, n_estimators=3, random_state=0),
+    ):
+        scores = ensemble.fit(ROWS, QUANTITY).predict(ROWS)
+        assert metrics.disagreement(QUANTITY, scores) < 0.48
+    labels = (GRADE > 3).astype(int)
+    stack = StackingClassifier([("ranker", ranker), ("other", LogisticRegression())])
+    assert stack.fit(ROWS, labels).score(ROWS, labels) > 0.6
+
+
+@every_scorer
+def test_a_ranker_is_no_regressor(ranker):
+    name = type(ranker).__name__
+    for ensemble in (StackingRegressor, VotingRegressor):
+        with pytest.raises(ValueError, match=f"^The estimator {name} should be a regressor"):
+            ensemble([("ranker", ranker), ("other", Ridge())]).fit(ROWS, QUANTITY)
+
+
+class MPRankRegressor(RegressorMixin, MPRank):
+    """As the guide shows it."""
+
+
+def test_a_ranker_of_magnitudes_can_be_made_a_regressor():
+    pair = [("ranker", MPRankRegressor(C=100.0)), ("other", Ridge())]
+    for ensemble in (StackingRegressor(pair), VotingRegressor(pair)):
+        assert ensemble.fit(ROWS, QUANTITY).score(ROWS, QUANTITY) > 0.1
+    r2 = r2_score(QUANTITY, MPRank().fit(ROWS, QUANTITY).predict(ROWS))
+    assert MPRankRegressor().fit(ROWS, QUANTITY).score(ROWS, QUANTITY) == r2
+
+
+@every_ordinal
+def test_an_ordinal_ranker_works_within_ensembles(ranker):
+    for method in ("auto", "predict"):
+        pair = [("ranker", ranker), ("other", LogisticRegression())]
+        stack = StackingClassifier(pair, stack_method=method).fit(ROWS, GRADE)
+        assert set(stack.predict(ROWS)) <= set(GRADE)
+    bag = BaggingClassifier(ranker, n_estimators=3, random_state=0).fit(ROWS, GRADE)
+    assert set(bag.predict(ROWS)) <= set(GRADE)
+    # Of classes given by numbers the mean, as scores.
+    mean = BaggingRegressor(ranker, n_estimators=3, random_state=0).fit(ROWS, GRADE)
+    assert metrics.disagreement(GRADE, mean.predict(ROWS)) < 0.48
+
+
+@every_ordinal
+def test_an_ordinal_ranker_is_no_classifier(ranker):
+    # Its score is not the share of rows placed rightly, by which classifiers are chosen.
+    name = type(ranker).__name__
+    with pytest.raises(ValueError, match=f"^The estimator {name} should be a classifier"):
+        VotingClassifier([("ranker", ranker), ("other", LogisticRegression())]).fit(ROWS, GRADE)
 
 
 def test_is_tuned_by_a_grid_search():

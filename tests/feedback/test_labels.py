@@ -1,11 +1,12 @@
 """Labels of every kind, and their order."""
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 
-from peckorder import PRank
+from peckorder import MPRank, PRank
 from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, _scale, read_labels
 from support.helpers import LEARNERS, exactly, make, real_data, same, shown
@@ -53,6 +54,27 @@ def test_numbers_may_be_objects():
     model = PRank().fit(X, labels[RANK - 1])
     assert_array_equal(model.classes_, [1.0, 2.5, 4.0])
     assert_array_equal(model.predict(X), expected([1.0, 2.5, 4.0]))
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 4], [2**70, 2**70 + 1, 2**71]], ids=str)
+def test_integers_of_128_bits(labels):
+    column = pl.Series(np.array(labels, dtype=object)[RANK - 1].tolist(), dtype=pl.Int128)
+    model = PRank(classes=labels).fit(X, column)
+    assert (
+        model.predict(X).tolist()
+        == np.array(labels, dtype=object)[PRank().fit(X, RANK).predict(X) - 1].tolist()
+    )
+    missing = pl.concat([column[:-1], pl.Series([None], dtype=pl.Int128)])
+    with pytest.raises(
+        DataError,
+        match=exactly(f"PRank: y must be without missing labels; got None in row {len(X) - 1}."),
+    ):
+        PRank(classes=labels).fit(X, missing)
+
+
+def test_integers_of_128_bits_are_grades():
+    column = pl.Series(RANK.tolist(), dtype=pl.Int128)
+    assert_array_equal(MPRank().fit(X, column).coef_, MPRank().fit(X, RANK).coef_)
 
 
 @pytest.mark.parametrize("form", [list, np.array, lambda y: np.array(y, dtype=object)])

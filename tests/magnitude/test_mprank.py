@@ -24,11 +24,10 @@ def make(n=30, d=4, seed=0):
     return X, X @ np.arange(1.0, d + 1) + rng.normal(size=n)
 
 
-def cannot_keep_c(estimator):
-    if isinstance(estimator, MPRankCV) and estimator.keep == "C":
-        reason = "with weights, pairs can be left out at the same C' only"
+def chooses_another_c(estimator):
+    if isinstance(estimator, MPRankCV) and len(estimator.Cs) > 1:
+        reason = "copies of a row stay where it is left out, so that another C is best"
         return {
-            "check_sample_weights_not_overwritten": reason,
             "check_sample_weight_equivalence_on_dense_data": reason,
             "check_sample_weight_equivalence_on_sparse_data": reason,
         }
@@ -46,9 +45,10 @@ def cannot_keep_c(estimator):
         MPRank(kernel="rbf", solver="gradient", tol=1e-20),
         MPRank(kernel="precomputed"),
         MPRankCV(),
-        MPRankCV(Cs=[1.0], kernel="rbf", keep="C_prime"),
+        MPRankCV(Cs=[1.0]),
+        MPRankCV(Cs=[1.0], kernel="rbf"),
     ],
-    expected_failed_checks=cannot_keep_c,
+    expected_failed_checks=chooses_another_c,
 )
 def test_obeys_scikit_learn(estimator, check):
     assert check(estimator) is None
@@ -257,11 +257,34 @@ def test_the_diagonal_is_a_fair_approximation(n, most):
 def test_a_search_within_queries():
     X, y = make(40)
     qid = np.repeat(np.arange(8), 5)
-    model = MPRankCV(keep="C_prime", cost="misranking").fit(X, y, qid=qid)
+    model = MPRankCV(cost="misranking").fit(X, y, qid=qid)
     one = MPRank(C=model.C_).fit(X, y, qid=qid)
     expected = one.leave_pair_out_error("misranking", keep="C_prime")
     assert model.errors_.min() == pytest.approx(expected)
     assert model.leave_pair_out_error("misranking", "C_prime") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("data", "keep"),
+    [
+        ({}, "C"),
+        ({"qid": np.ones(40)}, "C"),
+        ({"sample_weight": np.full(40, 3.0)}, "C"),
+        ({"qid": np.arange(40) % 4}, "C_prime"),
+        ({"sample_weight": np.arange(40) % 3 + 1.0}, "C_prime"),
+        ({"qid": np.arange(40) % 4, "sample_weight": np.arange(40) % 3}, "C_prime"),
+    ],
+    ids=str,
+)
+def test_what_is_kept_follows_from_queries_and_weights(data, keep):
+    X, y = make(40)
+    found, expected = (MPRankCV(keep=k).fit(X, y, **data) for k in ("auto", keep))
+    np.testing.assert_array_equal(found.errors_, expected.errors_)
+    assert MPRankCV().keep == "auto"
+    model = MPRank().fit(X, y, **data)
+    assert model.leave_pair_out_error() == model.leave_pair_out_error(keep=keep)
+    rows = model.leave_one_out_predictions(), model.leave_one_out_predictions(keep=keep)
+    np.testing.assert_array_equal(*rows)
 
 
 def test_a_fit_that_has_not_converged_causes_a_warning():

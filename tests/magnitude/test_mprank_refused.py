@@ -183,7 +183,7 @@ CALLS = [
         "MPRankCV: y must have pairs within queries to choose by; got none.",
     ),
     (
-        lambda: MPRankCV(method="diagonal", keep="C_prime").fit(X, Y, qid=[1, 2] * 3),
+        lambda: MPRankCV(method="diagonal").fit(X, Y, qid=[1, 2] * 3),
         "MPRankCV: method must be 'exact' with queries or unequal weights; got 'diagonal'.",
     ),
     (
@@ -202,11 +202,12 @@ CALLS = [
         "MPRank: X must be 3 rows or more for leave_pair_out_error, so that one is "
         "left to learn from; got 2 samples.",
     ),
-    (lambda: fitted(qid=[1, 2] * 3).leave_pair_out_error(), KEEP),
-    (lambda: fitted(sample_weight=1 + Y).leave_pair_out_error(), KEEP),
-    (lambda: fitted(sample_weight=1 + Y).leave_one_out_predictions(), KEEP),
+    (lambda: fitted(qid=[1, 2] * 3).leave_pair_out_error(keep="C"), KEEP),
+    (lambda: fitted(sample_weight=1 + Y).leave_pair_out_error(keep="C"), KEEP),
+    (lambda: fitted(sample_weight=1 + Y).leave_one_out_predictions("C"), KEEP),
+    (lambda: MPRankCV(keep="C").fit(X, Y, qid=[1, 2] * 3), KEEP.replace("MPRank", "MPRankCV")),
     (
-        lambda: fitted(sample_weight=1 + Y).leave_pair_out_error(keep="C_prime", method="paper"),
+        lambda: fitted(sample_weight=1 + Y).leave_pair_out_error(method="paper"),
         "MPRank: method must be 'exact' for a model fitted with queries or unequal "
         "weights; got 'paper'.",
     ),

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from peckorder import AggregatePRank
+from peckorder import AggregatePRank, PRank
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.ordinal.learners import base
 from peckorder.ordinal.learners import ensemble as linear
-from support.helpers import AGGREGATES, PAPER, integer_data, make, real_data, same, shown
+from support.helpers import AGGREGATES, PAPER, integer_data, make, real_data, refuses, same, shown
 
 X, Y = real_data(2)
 CLASSES = range(1, 5)
@@ -271,3 +271,65 @@ def test_the_coefficients_shown_give_the_scores(name):
         values = (X @ Z.T + 1) ** 2 if "poly" in name else X @ Z.T
     expected = values @ model.dual_coef_
     assert_allclose(model.decision_function(X), expected, rtol=1e-9, atol=1e-9)
+
+
+def noisy_table(seed=0, n=900, d=5):
+    """Return skewed columns, and ten classes of a noisy skewed target."""
+    rng = np.random.default_rng(seed)
+    X = np.exp(rng.normal(size=(n, d)))
+    target = np.log(X).sum(axis=1) + 2.0 * np.abs(rng.standard_t(3, n))
+    return X, np.searchsorted(np.quantile(target, np.arange(1, 10) / 10), target)
+
+
+def test_averages_are_better_and_depend_less_on_the_seed():
+    X, y = noisy_table()
+    losses = {}
+    for rule in ("last", "averaged"):
+        options = {"member_rule": rule, "n_estimators": 15, "max_iter": 10, "classes": range(10)}
+        models = [AggregatePRank(random_state=seed, **options) for seed in range(4)]
+        losses[rule] = [-m.fit(X[:600], y[:600]).score(X[600:], y[600:]) for m in models]
+    one = -PRank(max_iter=10, classes=range(10)).fit(X[:600], y[:600]).score(X[600:], y[600:])
+    assert np.mean(losses["averaged"]) < np.mean(losses["last"]) - 0.1
+    assert np.ptp(losses["averaged"]) < 0.5 * np.ptp(losses["last"])
+    assert abs(np.mean(losses["averaged"]) - one) < 0.1
+
+
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_averages_do_not_depend_on_threads_or_batches(aggregate, monkeypatch):
+    X, y = noisy_table(n=300)
+    options = {"member_rule": "averaged", "aggregate": aggregate, "n_estimators": 9}
+    options |= {"random_state": 0, "classes": range(10)}
+    one = AggregatePRank(**options, n_jobs=1).partial_fit(X, y)
+    monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "products", 1)
+    for n_jobs in (2, 4):
+        several = AggregatePRank(**options, n_jobs=n_jobs)
+        for first in range(0, 300, 70):
+            several.partial_fit(X[first : first + 70], y[first : first + 70])
+        assert same(shown(several, X), shown(one, X))
+    again = AggregatePRank(**options)
+    predicted = [again.progressive(X[first : first + 50], y[first : first + 50])
+                 for first in range(0, 300, 50)]  # fmt: skip
+    assert same(shown(again, X), shown(one, X))
+    whole = AggregatePRank(**options).progressive(X, y)
+    assert_array_equal(np.concatenate(predicted), whole)
+
+
+@pytest.mark.parametrize("options", [{"kernel": "rbf"}, {"kernel": "poly"}, {"budget": 5}], ids=str)
+def test_averages_of_kernels_are_refused(options):
+    sentence = (
+        "AggregatePRank: member_rule must be 'last' with a kernel or a budget; got 'averaged'."
+    )
+    model = AggregatePRank(member_rule="averaged", **options)
+    with refuses(sentence):
+        model.fit([[0.0], [1.0]], [1, 2])
+    assert not hasattr(model, "classes_")
+
+
+def test_the_rule_of_members_cannot_change_between_batches():
+    model = AggregatePRank(n_estimators=3, random_state=0).partial_fit([[0.0], [1.0]], [1, 2])
+    sentence = (
+        "AggregatePRank: member_rule must be 'last' as when learning began; got 'averaged'. "
+        "Call fit to start anew."
+    )
+    with refuses(sentence):
+        model.set_params(member_rule="averaged").partial_fit([[0.0]], [1])

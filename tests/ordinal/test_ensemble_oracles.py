@@ -27,20 +27,23 @@ every_aggregate = pytest.mark.parametrize("aggregate", AGGREGATES)
 
 # Parameters, the budget among them, and the oracle's kernel; None for weights.
 EXACT = {
-    "linear": ({}, None),
+    "linear": ({"member_rule": "last"}, None),
+    "linear averaged": ({"member_rule": "averaged"}, None),
     "poly": ({"kernel": "poly", "gamma": 1}, online_oracles.polynomial()),
     "function": ({"kernel": plus_one_squared}, online_oracles.polynomial()),
     "linear budget": ({"budget": 3}, online_oracles.dot),
     "poly budget": ({"kernel": "poly", "gamma": 1, "budget": 2}, online_oracles.polynomial()),
 }
 REAL = {
-    "linear": ({}, None),
+    "linear": ({"member_rule": "last"}, None),
+    "linear averaged": ({"member_rule": "averaged"}, None),
     "poly": ({"kernel": "poly", "gamma": 0.5}, online_oracles.polynomial(0.5)),
     "rbf": ({"kernel": "rbf", "gamma": 0.5}, online_oracles.gaussian(0.5)),
     "rbf budget": ({"kernel": "rbf", "gamma": 0.5, "budget": 4}, online_oracles.gaussian(0.5)),
 }
 exact_kernels = pytest.mark.parametrize("name", EXACT)
 real_kernels = pytest.mark.parametrize("name", REAL)
+last_rules = pytest.mark.parametrize("name", [name for name in REAL if "averaged" not in name])
 
 
 def close(a, b):
@@ -97,20 +100,24 @@ def both_run(case, aggregate, ensemble, problem):
         return online_oracles.KernelPRank(k, kernel, "last", options.get("budget"), **seen)
 
     members = [member() for _ in range(model.n_estimators)]
-    oracle = online_oracles.Ensemble(members, masks_of(model).tolist(), aggregate)
+    averaged = options.get("member_rule") == "averaged"
+    oracle = online_oracles.Ensemble(members, masks_of(model).tolist(), aggregate, averaged)
     return model, oracle, predicted, oracle.progressive(X.tolist(), y.tolist())
 
 
 def assert_same(model, oracle, equal):
     """Compare all that the two have learnt."""
     assert_array_equal(model.votes_, oracle.right)
-    assert_array_equal(model.member_thresholds_, [m.b for m in oracle.members])
-    equal(model.thresholds_, np.mean([m.b for m in oracle.members], axis=0))
+    has_weights = hasattr(model, "member_coef_")
+    rules = oracle.mean_rules() if has_weights else [(None, m.b) for m in oracle.members]
+    thresholds = [b for _, b in rules]
+    equal(model.member_thresholds_, thresholds)
+    equal(model.thresholds_, np.mean(thresholds, axis=0))
     mistakes = sum(m.mistakes for m in oracle.members)
     loss = sum(m.loss for m in oracle.members)
     assert (model.n_mistakes_, model.cumulative_loss_) == (mistakes, loss)
-    if hasattr(model, "member_coef_"):
-        weights = np.array([m.w for m in oracle.members])
+    if has_weights:
+        weights = np.array([w for w, _ in rules])
         equal(model.member_coef_, weights[:, : model.n_features_in_])
         equal(model.coef_, weights.mean(axis=0)[: model.n_features_in_])
         constant = weights[:, -1] if model.fit_intercept else 0 * weights[:, 0]
@@ -186,7 +193,11 @@ def test_real_numbers_are_learnt_as_defined(name, ensemble, problem):
     model, oracle, _, _ = both_run(REAL[name], "bayes_point", ensemble, problem)
     assume(oracle.closest > 1e-9)
     assert_same(model, oracle, close)
-    scores = [np.mean([m.score(x) for m in oracle.members]).item() for x in X_test.tolist()]
+    if REAL[name][1] is None:
+        rules, see = oracle.mean_rules(), oracle.members[0].see
+        scores = [np.mean([np.dot(w, see(x)) for w, _ in rules]) for x in X_test.tolist()]
+    else:
+        scores = [np.mean([m.score(x) for m in oracle.members]).item() for x in X_test.tolist()]
     close(model.decision_function(FORMS[form](X_test, 2)), scores)
 
 
@@ -195,11 +206,12 @@ def last_prank(model, X, y):
     names = ("kernel", "gamma", "degree", "coef0", "budget")
     options = {name: getattr(model, name) for name in names}
     view = {"fit_intercept": model.fit_intercept, "unit_norm": model.unit_norm}
-    alone = PRank(rule="last", classes=model.classes_, **options, **view)
+    rule = "averaged" if model.member_rule == "averaged" else "last"
+    alone = PRank(rule=rule, classes=model.classes_, **options, **view)
     return alone.fit(X, y) if len(y) else alone
 
 
-@real_kernels
+@last_rules
 @EXAMPLES
 @given(ensembles(), real_problems())
 def test_a_member_is_a_prank_that_saw_its_rows_only(name, ensemble, problem):

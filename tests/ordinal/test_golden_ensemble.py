@@ -10,7 +10,7 @@ from peckorder._core.validation import as_rows
 from peckorder.ordinal.compiled import dual, ensemble
 from peckorder.ordinal.compiled.dual import KernelMembers, KernelValues
 from peckorder.ordinal.compiled.ensemble import Members, Outcome, Scratch
-from peckorder.ordinal.compiled.linear import RowBlock
+from peckorder.ordinal.compiled.linear import PRankState, RowBlock
 from peckorder.ordinal.learners.ensemble_base import AggregateLearner
 from support.helpers import PAPER
 
@@ -23,6 +23,7 @@ def products(X, Z):
     return X @ Z.T
 
 
+NO_LAGS = np.zeros((0, 0)), np.zeros((0, 0))
 AS_GIVEN = RowTransform(intercept=False, unit_norm=False)
 
 
@@ -53,7 +54,8 @@ class ByWeights:
             self.block,
             AS_GIVEN,
             masks,
-            Members(self.weights, self.thresholds, self.right),
+            Members(self.weights, self.thresholds, self.right, *NO_LAGS),
+            0,
             Scratch.allocate(n),
             self.outcome,
             self.tally,
@@ -66,7 +68,8 @@ class ByWeights:
         total, thresholds = np.zeros(3), np.zeros(self.moves.shape[1])
         predicted = np.empty(self.n, np.int64)
         block = self.block._replace(predicted=predicted)
-        ensemble.predict_by_total(block, AS_GIVEN, total, thresholds, self.outcome)
+        state = PRankState(total, thresholds, *np.zeros((2, 0)), 0, False)
+        ensemble.predict_by_total(block, AS_GIVEN, state, self.outcome)
         assert_close(total, self.weights.sum(axis=0))
         assert_array_equal(thresholds, self.thresholds.sum(axis=0))
         return predicted
@@ -171,7 +174,8 @@ def golden_model(request, case, monkeypatch):
         X, X_test = products(X, X), products(X_test, X)
 
     def model(aggregate):
-        return AggregatePRank(n_estimators=len(masks), kernel=kernel, aggregate=aggregate, **PAPER)
+        options = {"kernel": kernel, "aggregate": aggregate, "member_rule": "last", **PAPER}
+        return AggregatePRank(n_estimators=len(masks), **options)
 
     return model, X, X_test
 

@@ -56,16 +56,18 @@ def test_members_are_those_of_both(name):
     merged = a.merge(b)
     for what in ("member_thresholds_", "votes_"):
         parts = [getattr(a, what), getattr(b, what)]
-        assert_array_equal(getattr(merged, what), np.concatenate(parts))
+        # Averages over another number of rounds are scaled.
+        assert_allclose(getattr(merged, what), np.concatenate(parts), rtol=1e-14)
     assert_array_equal(np.round(votes_of(merged)), np.round(votes_of(a) + votes_of(b)))
 
 
-def test_weights_are_those_of_both():
-    a, b = two("linear", fit_intercept=True)
+@pytest.mark.parametrize(("rule", "rtol"), [("last", 0.0), ("averaged", 1e-14)])
+def test_weights_are_those_of_both(rule, rtol):
+    a, b = two("linear", fit_intercept=True, member_rule=rule)
     merged = a.merge(b)
-    for what in ("member_coef_", "member_intercept_"):
+    for what in ("member_coef_", "member_intercept_", "member_thresholds_"):
         parts = [getattr(a, what), getattr(b, what)]
-        assert_array_equal(getattr(merged, what), np.concatenate(parts))
+        assert_allclose(getattr(merged, what), np.concatenate(parts), rtol=rtol)
     assert_allclose(merged.coef_, merged.member_coef_.mean(axis=0), rtol=1e-12)
 
 

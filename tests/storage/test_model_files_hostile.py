@@ -7,7 +7,7 @@ import pytest
 
 import peckorder
 from peckorder import PRank
-from peckorder.exceptions import ModelFileError
+from peckorder.exceptions import DataError, ModelFileError
 from support.damaged_files import closed, laid_out, opened, sealed
 from support.helpers import exactly
 from support.stored_models import CASES, X, Y
@@ -339,6 +339,35 @@ HOSTILE = {
         fill(0.5, 0, "rankers", "default"),
         "in which state.rankers.default must be 0 or 1 for thresholds",
     ),
+    "a duration for a number": (
+        "mprank",
+        put({"timedelta64": ["s", 1, 5]}, "parameters", "C"),
+        "in which parameters break a rule: MPRank: C must be a finite number > 0; got np",
+    ),
+    "no time at all for a number": (
+        "prank",
+        put({"timedelta64": ["s", 1, -(2**63)]}, "parameters", "max_iter"),
+        "in which parameters break a rule: PRank: max_iter must be an integer >= 1; got np",
+    ),
+    "a number beyond 64 bits": (
+        "prank",
+        put(2**63, "parameters", "max_iter"),
+        r"in which parameters break a rule: PRank: max_iter must be below 2\*\*63, as "
+        "an integer; got 9223372036854775808",
+    ),
+    "half a character": (
+        "personal",
+        scribble(
+            put("strings", "state", "users", "kind"),
+            fill([0xED, 0xA0, 0x80], slice(0, 3), "users", "text"),
+        ),
+        "in which state.users.text must be UTF-8",
+    ),
+    "a C of zero": (
+        "mprank-rbf",
+        put(0.0, "state", "fitted_C"),
+        "in which state.fitted_C must be a number > 0",
+    ),
     "a query without end": (
         "mprank-rbf",
         fill(2**60, 0, "sample", "query"),
@@ -401,6 +430,21 @@ def test_hostile_files(what, path):
         peckorder.load(path)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header, array: array("shared", "kernel", "factors").fill(1e200),
+        lambda header, array: array("shared", "kernel", "held").fill(-5.0),
+    ],
+    ids=["beyond all numbers", "not positive definite"],
+)
+def test_similarities_of_items_that_are_none(change, path):
+    changed("personal", path, change)
+    sentence = "PersonalRanker: the similarities of items must be finite, and positive definite"
+    with pytest.raises(DataError, match=f"^{sentence}"), np.errstate(all="ignore"):
+        peckorder.load(path).predict("u05")
+
+
 def test_characters_beyond_unicode(path):
     model = PRank(classes=["a", "b", "c", "d"]).fit(X, np.array(list("abcd"))[Y - 1])
     model.save(path)
@@ -415,4 +459,35 @@ def test_characters_beyond_unicode(path):
 def test_long_headers_are_looked_through_once(text, path):
     path.write_bytes(sealed(laid_out(text, [])))
     with pytest.raises(ModelFileError, match=r"whose header is (no JSON|nested more)"):
+        peckorder.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "what"),
+    [
+        (
+            "aggregate-averaged",
+            lambda header, array: header["state"]["learner"].pop("lag"),
+            r"in which state.learner.lag must be of shape \(5, 4\)",
+        ),
+        (
+            "aggregate-bayes-point",
+            put("averaged", "state", "begun_with", "member_rule"),
+            r"in which state.learner.lag must be of shape \(5, 4\)",
+        ),
+        (
+            "aggregate-averaged",
+            put("last", "state", "begun_with", "member_rule"),
+            "in which state.learner.lag must be null, since rules are not averaged",
+        ),
+        (
+            "aggregate-averaged",
+            put(0, "state", "learner", "clock"),
+            "in which state.learner.clock must be of one round at least",
+        ),
+    ],
+)
+def test_averages_that_do_not_suit_the_rule(name, change, what, path):
+    changed(name, path, change)
+    with pytest.raises(ModelFileError, match=what):
         peckorder.load(path)

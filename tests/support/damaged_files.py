@@ -62,6 +62,42 @@ VALUES = [
     {"estimator": {"name": "PRank", "parameters": {}}},
     {"timedelta64": ["s", 2**40, 0]},
 ]
+# Values that read well, of a kind or size that does not belong where a number or a
+# label does.
+STRANGE = [
+    None,
+    True,
+    2**63 - 1,
+    2**64,
+    -(2**63) - 1,
+    10**400,
+    0.25,
+    "\ud800",
+    "\0",
+    [1, "x"],
+    {"float": "-inf"},
+    {"tuple": []},
+    {"tuple": [{"float": "nan"}]},
+    {"tuple": ["\ud800", None]},
+    {"timedelta": [1, 2, 3]},
+    {"timedelta": [0, 0, 0]},
+    {"timedelta64": ["s", 1, 5]},
+    {"timedelta64": ["Y", 3, 1]},
+    {"timedelta64": ["D", 1, -(2**63)]},
+    {"timedelta64": ["as", 1, 2**63 - 1]},
+    {"datetime64": ["D", 1, 5]},
+    {"datetime64": ["ns", 1, -(2**63)]},
+    {"date": "2020-01-01"},
+    {"datetime": "2020-01-01T01:02:03"},
+    {"datetime": "2020-01-01T01:02:03+02:00"},
+    {"bytes": "00ff"},
+    {"labels": {"kind": "values", "values": ["\ud800", 2**64, None]}},
+    {"labels": {"kind": "values", "values": []}},
+]
+NUMBERS = [0, 1, -1, 0.0, -0.0, 1.0, -1.0, 5e-324, 1e-300, 1e300, 1.7e308, -1.7e308]
+NUMBERS += [2**31, 2**53, 2**62, 2**63 - 1, 2**63, 10**30, 10**400, {"float": "nan"}]
+# Where a header has the parameters of a model.
+PARAMETERS = {"parameters", "begun_with"}
 
 
 def aligned(place):
@@ -159,6 +195,91 @@ def header_value(content, rng):
     return closed(header, parts)
 
 
+def strange_value(content, rng):
+    """Give a parameter, or something else that is no array, a value of another kind."""
+    header, parts = opened(content)
+    leaves = [path for path in places(header) if path and path[0] != "arrays"]
+    leaves = [path for path in leaves if path[-1] != "array" and not _has_inner(header, path)]
+    parameters = [path for path in leaves if PARAMETERS & set(path[:-1])]
+    for _ in range(int(pick(rng, [1, 1, 1, 2]))):
+        path = pick(rng, parameters if parameters and rng.integers(2) else leaves)
+        node = header
+        for key in path[:-1]:
+            node = node[key]
+        is_number = type(node[path[-1]]) in (int, float) and rng.integers(2)
+        node[path[-1]] = copy.deepcopy(pick(rng, NUMBERS if is_number else STRANGE + VALUES))
+    return closed(header, parts)
+
+
+def _has_inner(node, path):
+    for key in path:
+        node = node[key]
+    return isinstance(node, dict | list) and len(node) > 0
+
+
+def strange_labels(content, rng):
+    """Put labels of another kind in the place of some, as many as there were."""
+    header, parts = opened(content)
+    found = [node for node in _inner(header) if "kind" in node]
+    if not found:
+        return strange_value(content, rng)
+    labels = pick(rng, found)
+    shapes = [header["arrays"][v["array"]][1] for v in labels.values() if isinstance(v, dict)]
+    n = len(labels["values"]) if "values" in labels else shapes[-1][0] - ("ends" in labels)
+    kind = pick(rng, ["values", "values", "texts", "strings", "objects", "dates", "durations"])
+    after = {"kind": kind}
+    texts = [pick(rng, ["\ud800", "x", "\0", "y" * 9, "\U0010ffff", ""]) for _ in range(n)]
+    if kind == "values":
+        after["values"] = [copy.deepcopy(pick(rng, STRANGE)) for _ in range(n)]
+    elif kind == "texts":
+        letters = np.array(texts, dtype="U9").view(np.uint32).reshape(n, 9)
+        after["letters"] = {"array": letters}
+    elif kind in ("strings", "objects"):
+        written = [text.encode("utf-8", "surrogatepass") for text in texts]
+        after["text"] = {"array": np.frombuffer(b"".join(written), dtype=np.uint8)}
+        after["ends"] = {"array": np.cumsum([0, *map(len, written)], dtype=np.int64)}
+    else:
+        wild = [-(2**63), -(2**63) + 1, -1, 0, 1, 2**40, 2**63 - 1]
+        after |= {"unit": pick(rng, ["D", "ns", "Y", "as"]), "step": pick(rng, [1, 7, 2**31 - 1])}
+        after["counts"] = {"array": np.array([pick(rng, wild) for _ in range(n)], dtype=np.int64)}
+    labels.clear()
+    labels |= after
+    return closed(*_numbered(header, parts))
+
+
+def _inner(node):
+    """Yield all objects of a header."""
+    if isinstance(node, dict):
+        yield node
+    if isinstance(node, dict | list):
+        for inner in node.values() if isinstance(node, dict) else node:
+            yield from _inner(inner)
+
+
+def _numbered(header, parts):
+    """Return a header, and the arrays that it refers to or has in it."""
+    forms, kept = [], []
+
+    def visit(node):
+        if isinstance(node, list):
+            return [visit(inner) for inner in node]
+        if not isinstance(node, dict):
+            return node
+        if node.keys() != {"array"}:
+            return {key: visit(inner) for key, inner in node.items()}
+        array = node["array"]
+        if isinstance(array, np.ndarray):
+            forms.append([array.dtype.str, list(array.shape), "C"])
+            kept.append(array.tobytes())
+        else:
+            forms.append(header["arrays"][array])
+            kept.append(parts[array])
+        return {"array": len(kept) - 1}
+
+    changed = visit({key: value for key, value in header.items() if key != "arrays"})
+    return changed | {"arrays": forms}, kept
+
+
 def array_value(content, rng):
     """Change some numbers of an array: beyond what there is, to nothing, to NaN."""
     header, parts = opened(content)
@@ -178,8 +299,10 @@ def array_value(content, rng):
         wild += [-1] if limits.min < 0 else []
         wild += [int(array[0]) + 1, int(array.max()), int(array.max()) - 1]
         wild = [value for value in wild if limits.min <= value <= limits.max]
-    for _ in range(int(pick(rng, [1, 1, 2, len(array)]))):
-        with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):
+        if rng.integers(6) == 0:
+            array[:] = pick(rng, wild)
+        for _ in range(int(pick(rng, [1, 1, 2, len(array)]))):
             array[rng.integers(len(array))] = pick(rng, wild)
     parts[number] = array.tobytes()
     return closed(header, parts)
@@ -223,4 +346,4 @@ def several(content, rng):
 
 
 WAYS = [any_bytes, any_bytes_sealed, header_value, header_value, array_value]
-WAYS += [array_value, array_shape, several]
+WAYS += [array_value, array_shape, several, strange_value, strange_labels]

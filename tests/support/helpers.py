@@ -55,6 +55,10 @@ KERNEL_LEARNERS = {
     "budget members": partial(_few, budget=8),
 }
 ENSEMBLES = {f"{aggregate} members": partial(_few, aggregate=aggregate) for aggregate in AGGREGATES}
+ENSEMBLES |= {
+    "averaged members": partial(_few, member_rule="averaged"),
+    "averaged voters": partial(_few, member_rule="averaged", aggregate="voted"),
+}
 # How every learner is made.
 MAKERS = {name: model for name, (model, _) in LEARNERS.items()} | KERNEL_LEARNERS | ENSEMBLES
 

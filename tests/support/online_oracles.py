@@ -258,11 +258,15 @@ class KernelPRank(Learner):
 
 
 class Ensemble:
-    """Members that are offered the rows which ``mask[member][round]`` says."""
+    """Members that are offered the rows which ``mask[member][round]`` says.
 
-    def __init__(self, members, mask, aggregate):
+    They predict by their last rules, or by the averages of those after each round.
+    """
+
+    def __init__(self, members, mask, aggregate, averaged=False):
         self.members, self.mask, self.aggregate = members, mask, aggregate
-        self.k, self.rounds = members[0].k, 0
+        self.k, self.rounds, self.averaged = members[0].k, 0, averaged
+        self.rules_after_round = [[] for _ in members]
         self.right = [0] * len(members)
         self.own_closest = inf
 
@@ -270,8 +274,30 @@ class Ensemble:
     def closest(self):
         return min([self.own_closest, *(member.closest for member in self.members)])
 
+    def sums(self):
+        """Return of each member the sums of its weights and thresholds, over how many rounds."""
+        if not self.averaged or not self.rounds:
+            return [(member.w, member.b, 1) for member in self.members]
+        return [
+            (
+                [sum(column) for column in zip(*(w for w, _ in rules), strict=True)],
+                [sum(column) for column in zip(*(b for _, b in rules), strict=True)],
+                self.rounds,
+            )
+            for rules in self.rules_after_round
+        ]
+
+    def mean_rules(self):
+        """Return of each member the weights and thresholds by which it predicts."""
+        return [([v / n for v in w], [v / n for v in b]) for w, b, n in self.sums()]
+
     def ranks(self, x):
-        return [member.predict(x) for member in self.members]
+        if not self.averaged:
+            return [member.predict(x) for member in self.members]
+        return [
+            member.rank(w, b, member.see(x), member.mistakes, n)
+            for member, (w, b, n) in zip(self.members, self.sums(), strict=True)
+        ]
 
     def weights(self):
         if self.aggregate == "voted" and any(self.right):
@@ -290,8 +316,13 @@ class Ensemble:
         if self.aggregate == "bayes_point":
             s = sum(member.score(x) for member in self.members)
             b = [sum(c) for c in zip(*(m.b for m in self.members), strict=True)]
+            if self.averaged:
+                sums, seen = self.sums(), self.members[0].see(x)
+                s = sum(dot(w, seen) for w, _, _ in sums)
+                b = [sum(c) for c in zip(*(b for _, b, _ in sums), strict=True)]
             if any(member.mistakes for member in self.members):
-                gaps = [abs(s - threshold) for threshold in b]
+                n_rules = max(1, self.rounds) if self.averaged else 1
+                gaps = [abs(s - threshold) / n_rules for threshold in b]
                 self.own_closest = min([self.own_closest, *gaps])
             return 1 + sum(s >= threshold for threshold in b)
         if self.aggregate == "median":
@@ -303,6 +334,8 @@ class Ensemble:
             if self.mask[j][self.rounds]:
                 self.right[j] += member.predict(x) == y
                 member.learn(x, y, self.rounds)
+            if self.averaged:
+                self.rules_after_round[j].append((list(member.w), list(member.b)))
         self.rounds += 1
 
     progressive = Learner.progressive

@@ -108,7 +108,8 @@ def _boosted(model: Any, y: Any = Y, rows: Any = X, **options: Any) -> Case:
         return fitted.set_params(n_rounds=25).fit(rows, y, **options)
 
     def ask(fitted: Any) -> list[Any]:
-        return [fitted.predict(NEW), fitted.explain(NEW), fitted.rank(NEW)]
+        one_query = np.zeros(len(NEW))
+        return [fitted.predict(NEW), fitted.explain(NEW), fitted.rank(NEW, one_query)]
 
     is_warm = model.warm_start
     return Case(lambda: model.fit(rows, y, **options), ask, more if is_warm else None)
@@ -204,6 +205,8 @@ CASES: dict[str, Case] = {
     "prank-floats": _ordinal(PRank(), y=Y / np.float32(2)),
     "prank-precomputed": _given_kernel(PRank(kernel="precomputed")),
     "aggregate-bayes-point": _ordinal(_few()),
+    "aggregate-averaged": _ordinal(_few(member_rule="averaged")),
+    "aggregate-averaged-voted": _ordinal(_few(member_rule="averaged", aggregate="voted")),
     "aggregate-bagging": _ordinal(_few(aggregate="bagging")),
     "aggregate-voted": _ordinal(_few(aggregate="voted")),
     "aggregate-median": _ordinal(_few(aggregate="median")),

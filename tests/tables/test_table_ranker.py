@@ -102,7 +102,9 @@ def test_methods_of_the_ranker_can_be_called():
 def test_its_ranker_is_tuned_by_a_grid_search_with_queries():
     grid = {"ranker__n_rounds": [1, 8], "scale": [True, False]}
     search = GridSearchCV(TableRanker(RankBoost()), grid, cv=QueryKFold(3))
-    search.fit(FRAME, LEVEL, groups=QID, qid=QID)
+    # Without metadata routing scores are not within queries.
+    with pytest.warns(UserWarning, match="RankBoost: fitted with queries, asked without"):
+        search.fit(FRAME, LEVEL, groups=QID, qid=QID)
     assert search.best_params_["ranker__n_rounds"] == 8
 
 

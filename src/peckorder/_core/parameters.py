@@ -30,15 +30,25 @@ class Rule:
 Rules: TypeAlias = dict[str, Rule]
 
 LARGEST = float(np.finfo(np.float64).max)
+# What compiled functions count with.
+_BEYOND_64_BITS = 2**63
 
 boolean = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, booleans included, durations not.
+
+    NumPy counts its durations among the integers.
+    """
+    return isinstance(value, Real) and not isinstance(value, np.timedelta64)
 
 
 def whole(minimum: int) -> Rule:
     """Accept integers not below `minimum`; booleans are refused."""
 
     def accepts(value: object) -> bool:
-        if isinstance(value, bool) or not isinstance(value, Integral):
+        if isinstance(value, bool) or not (isinstance(value, Integral) and is_number(value)):
             return False
         return int(value) >= minimum
 
@@ -50,7 +60,7 @@ SEED = Rule("an integer from 0 to 2**31", lambda value: whole(0).accepts(value) 
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return is_number(value) and not isinstance(value, bool)
 
 
 def _plain(value: Any) -> Any:
@@ -108,9 +118,12 @@ def did_you_mean(value: object, choices: Iterable[str], aliases: Mapping[str, st
 
 
 def check_parameters(owner: object, rules: Rules) -> None:
-    """Raise on the first attribute of `owner` that breaks its rule."""
+    """Raise on the first attribute of `owner` that breaks its rule, or 64 bits."""
     for name, rule in rules.items():
-        rule.check(name, getattr(owner, name))
+        value = getattr(owner, name)
+        rule.check(name, value)
+        if isinstance(value, Integral) and abs(int(value)) >= _BEYOND_64_BITS:
+            raise refusal(name, "be below 2**63, as an integer", repr(value), error=ValueError)
 
 
 def refuse_parameter(owner: object, name: str, rule: str) -> NoReturn:

@@ -6,7 +6,6 @@ those of `peckorder._core.parameters`.
 
 # ruff: noqa: PLC0414
 
-from numbers import Real
 from reprlib import repr as short
 from typing import Any, NoReturn, TypeVar
 
@@ -25,6 +24,7 @@ from peckorder._core.parameters import check_parameters as check_parameters
 from peckorder._core.parameters import did_you_mean as did_you_mean
 from peckorder._core.parameters import finite as finite
 from peckorder._core.parameters import fraction as fraction
+from peckorder._core.parameters import is_number as is_number
 from peckorder._core.parameters import not_negative as not_negative
 from peckorder._core.parameters import one_of as one_of
 from peckorder._core.parameters import optional as optional
@@ -85,15 +85,16 @@ def _is_ready(X: Any, estimator: BaseEstimator) -> bool:
 
 
 def check_finite(X: Any) -> None:
-    """Raise in scikit-learn's words if a dense array has a NaN or an infinity."""
+    """Raise in scikit-learn's words if a matrix has a NaN or an infinity."""
+    values = X.data if sparse.issparse(X) else X
 
     def add_up(rows: slice, give_up: Stop) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
-            return float(X[rows].sum())
+            return float(values[rows].sum())
 
     # Sums of large values may be infinite, too.
-    if not np.isfinite(share_rows(X, add_up)).all():
-        assert_all_finite(X, estimator_name=caller(), input_name="X")
+    if not np.isfinite(share_rows(values, add_up)).all():
+        assert_all_finite(values, estimator_name=caller(), input_name="X")
 
 
 def check_csr(X: Any) -> SparseMatrix:
@@ -195,8 +196,8 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
         given = np.asarray(values)
     except ValueError:
         given = np.array("of rows of different lengths")
-    if given.dtype.kind == "O" and all(v is None or isinstance(v, Real) for v in given.ravel()):
-        given = given.astype(np.float64)
+    if given.dtype.kind == "O" and all(v is None or is_number(v) for v in given.ravel()):
+        given = _as_floats(name, given)
     if given.dtype.kind not in "biuf":
         hint = ""
         if str(getattr(values, "dtype", "")) == "category":
@@ -206,10 +207,10 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
         raise refusal(
             name, "be one number per row, of one row at least", f"an array of shape {given.shape}"
         )
-    if given.dtype.kind in "iu" and int(np.abs(given).max()) >= 2**53:
-        raise refusal(
-            name, "be below 2**53, exact as float64", repr(int(given[np.argmax(np.abs(given))]))
-        )
+    if given.dtype.kind in "iu":
+        largest = max(int(given.max()), int(given.min()), key=abs)
+        if abs(largest) >= 2**53:
+            raise refusal(name, "be below 2**53, exact as float64", repr(largest))
     array = given.astype(np.float64, copy=False)
     is_bad = ~np.isfinite(array) if finite else np.isnan(array)
     if is_bad.any():
@@ -218,6 +219,13 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
         hint = "" if finite else " Fill them, with -inf to rank these rows last."
         raise refusal(name, f"be {rule}", f"{float(array[row])!r} in row {row}", hint=hint)
     return array
+
+
+def _as_floats(name: str, given: Array) -> Floats:
+    try:
+        return given.astype(np.float64)
+    except OverflowError:  # an integer, or a fraction, of hundreds of digits
+        raise refusal(name, "be numbers below 2**1024", "a larger one") from None
 
 
 def one_per_row(name: str, values: object, n_rows: int) -> Floats:

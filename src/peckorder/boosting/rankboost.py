@@ -395,6 +395,9 @@ class RankBoost(ScoreEstimator, stored=True):
             booster.repeat(self.weak_rankers_, self.own_rankings_)
         booster.boost(stopping)
         self._publish(booster.log, stopping, has_offset=offset is not None)
+        self._has_queries = any(
+            isinstance(part, GradedRows) and len(part.offsets) > 2 for part in preferences.parts
+        )
 
     def _preferences(
         self, y: ArrayLike | Preferences, qid: ArrayLike | None, n_rows: int

@@ -231,5 +231,6 @@ BOOSTED = Table(
     Field("validation_scores", floats(None, finite=False), "validation_scores_", optional=True),
     Field("unstored", flag(), "_unstored"),
     Field("has_offset", flag(), "_has_offset"),
+    Field("has_queries", flag(), "_has_queries", optional=True),
     complete=_complete,
 )

@@ -1,7 +1,6 @@
 """The ratings of one person as a learning problem, with other viewers as features."""
 
 from collections.abc import Callable, Hashable
-from numbers import Real
 from typing import Literal, overload
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, Labels, VectorLike
-from peckorder._core.validation import Rule, boolean, finite, one_of
+from peckorder._core.validation import Rule, boolean, finite, is_number, one_of
 from peckorder.feedback import Ratings
 
 _FILL = one_of("median", "mean", "zero", "abstain", aliases={"nan": "abstain"})
@@ -17,7 +16,7 @@ _CENTER = Rule(
     "None, 'viewer', 'middle' or a finite number",
     lambda value: (
         value is None or value in ("viewer", "middle")
-        if not isinstance(value, Real)
+        if not is_number(value)
         else finite.accepts(value)
     ),
 )

@@ -340,7 +340,7 @@ class VectorSimilarity(ViewerModel, stored=True):
 def _are_ratings(values: object) -> bool:
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return array.ndim == 1 and array.size > 0 and bool(np.isfinite(array).all())
 

@@ -308,8 +308,6 @@ class SampledMPRank(Wrapper):
             kernel=kernel,
             degree=self.model.degree,
             coef0=self.model.coef0,
-            # With queries every pair left out would change the weights of the others.
-            keep="C" if qid is None else "C_prime",
         ).fit(X[rows], y[rows], qid=rows_of(qid, rows))
         chosen: dict[str, Any] = {}
         if self.Cs is not None:

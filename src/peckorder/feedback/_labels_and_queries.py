@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Real
 from reprlib import repr as short
 from typing import Any, Self, TypeVar, cast
 
@@ -12,7 +11,7 @@ from sklearn.utils import column_or_1d
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Labels
-from peckorder._core.validation import unmasked
+from peckorder._core.validation import is_number, unmasked
 
 _A = TypeVar("_A", bound=Array)
 # Up to this size, float64 represents every integer exactly.
@@ -88,7 +87,7 @@ def read_labels(y: Any, name: str = "y") -> LabelColumn:
     if declared is not None:
         return declared
     if hasattr(y, "dtype"):
-        y = np.asarray(y)  # or pandas' nullable integers would become floats
+        y = _as_array(y)  # or pandas' nullable integers would become floats
     try:
         values = column_or_1d(y, warn=True)
     except ValueError as error:
@@ -101,7 +100,7 @@ def read_labels(y: Any, name: str = "y") -> LabelColumn:
         ) from None
     if values.dtype.kind == "c":
         raise refusal(name, "be real", "complex numbers")
-    if values.dtype.kind == "O" and all(isinstance(v, Real) for v in values.tolist()):
+    if values.dtype.kind == "O" and all(is_number(v) for v in values.tolist()):
         values = np.asarray(values.tolist())
     if values.dtype.kind not in "biuf":
         values = values.astype(object)
@@ -237,16 +236,20 @@ def _column(name: str, qid: Any) -> Labels:
 
 def _converted(qid: Any) -> Labels:
     """Return a column as an array, by way of a list where NumPy has no such type."""
-    try:
-        column = np.asarray(qid)
-    except Exception:
-        if not hasattr(qid, "to_list"):
-            raise
-        return _listed(qid.to_list())  # polars' integers of 128 bits
+    column = _as_array(qid)
     if column.ndim == 1:
         return column
     # polars' structs and arrays
     return _listed(qid.to_list() if hasattr(qid, "to_list") else list(qid))
+
+
+def _as_array(values: Any) -> Array:
+    try:
+        return np.asarray(values)
+    except Exception:
+        if not hasattr(values, "to_list"):
+            raise
+        return _listed(values.to_list())  # polars' integers of 128 bits
 
 
 def _listed(values: list[Any]) -> Labels:

@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
-from typing import NamedTuple, NoReturn, Self, TypeAlias
+from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry, refusal, unnamed
 from peckorder._core.typing import Floats, Ints, Labels
-from peckorder._core.validation import not_negative, one_of, unmasked
+from peckorder._core.validation import is_number, not_negative, one_of, unmasked
 from peckorder.feedback._labels_and_queries import Queries, read_grades, read_only
 
 _KINDS = one_of("unit", "gap", "exponential")
@@ -436,8 +435,8 @@ class Preferences:
         # sum() starts with 0.
         return self if type(other) is int and other == 0 else NotImplemented
 
-    def __mul__(self, factor: object) -> Self:
-        if type(factor) is bool or not isinstance(factor, Real):
+    def __mul__(self, factor: Any) -> Self:
+        if type(factor) is bool or not is_number(factor):
             return NotImplemented
         not_negative.check("a factor", factor)
         with np.errstate(over="ignore"):

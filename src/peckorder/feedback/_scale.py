@@ -92,7 +92,7 @@ class Scale:
     def given(cls, classes: Any) -> Self:
         """Return the scale of these classes, lowest first."""
         unordered = isinstance(classes, str | bytes | Set | Mapping)
-        if unordered or not hasattr(classes, "__len__"):
+        if unordered or not hasattr(classes, "__len__") or getattr(classes, "shape", None) == ():
             raise refusal(
                 "classes", "be a list of labels, lowest first", repr(classes), error=TypeError
             )

@@ -81,6 +81,7 @@ class MagnitudeModel(ScoreEstimator):
             with np.errstate(over="ignore", invalid="ignore"), few:
                 self._fit(training)
             self._has_offset = offset is not None
+            self._has_queries = training.weights.n_queries > 1
         return self
 
     def _n_products(self, training: TrainingRows) -> float:
@@ -113,7 +114,8 @@ class MagnitudeModel(ScoreEstimator):
         return tags
 
     def _rows(self, X: MatrixLike, *, reset: bool, checks_later: bool = False) -> Matrix:
-        # Dense training rows are checked for NaN below, by several threads.
+        # Dense training rows are checked for NaN below, by several threads. What is no
+        # matrix yet may become a sparse one: a frame of sparse columns.
         by_ourselves = reset and not sparse.issparse(X)
         rows: Matrix = validate_data(
             self,
@@ -124,10 +126,12 @@ class MagnitudeModel(ScoreEstimator):
             order="C",
             ensure_all_finite=not by_ourselves,
         )
-        # The check of a kernel matrix for symmetry also finds what is not finite.
-        if by_ourselves and not (checks_later and rows.shape[0] == rows.shape[1]):
+        is_sparse = sparse.issparse(rows)
+        # The check of a dense kernel matrix for symmetry also finds what is not finite.
+        checks_later = checks_later and not is_sparse and rows.shape[0] == rows.shape[1]
+        if by_ourselves and not checks_later:
             check_finite(rows)
-        return check_csr(rows) if sparse.issparse(rows) else rows
+        return check_csr(rows) if is_sparse else rows
 
     def _kernel_function(self, gamma: float | None) -> KernelFunction:
         transform = RowTransform(intercept=False, unit_norm=False)

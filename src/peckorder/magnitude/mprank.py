@@ -22,7 +22,7 @@ from peckorder.magnitude.mprank_solver.solve import Method, Problem, TrainingRow
 from peckorder.magnitude.storage import SQUARED
 
 COST = one_of(*COSTS)
-KEEP = one_of("C", "C_prime")
+KEEP = one_of("auto", "C", "C_prime")
 
 
 @entry
@@ -32,7 +32,7 @@ class SquaredModel(MagnitudeModel):
     _stored_fields: ClassVar = SQUARED
 
     def leave_pair_out_error(
-        self, cost: str = "squared", keep: str = "C", method: str = "exact"
+        self, cost: str = "squared", keep: str = "auto", method: str = "exact"
     ) -> float:
         """Return the mean cost of pairs of training rows, each left out of training.
 
@@ -51,10 +51,11 @@ class SquaredModel(MagnitudeModel):
         cost : {"squared", "absolute", "misranking"}, default="squared"
             The square or size of the difference; or 1 if the pair is in the wrong order
             or tied, as a share of the pairs whose labels differ.
-        keep : {"C", "C_prime"}, default="C"
+        keep : {"auto", "C", "C_prime"}, default="auto"
             What the models without a pair keep: C, or the weight ``C' = 2 C / n`` of
             each row, as in the paper. With queries or unequal weights, only the latter:
             pairs within queries are left out, with the product of their rows' weights.
+            "auto" is "C_prime" there, and else "C".
         method : {"exact", "paper"}, default="exact"
             "paper" is the approximation of Proposition 2: the mean score without the
             pair is taken to be that with it. Bad for few rows and a large C.
@@ -74,18 +75,17 @@ class SquaredModel(MagnitudeModel):
         """
         COST.check("cost", cost)
         one_of("exact", "paper").check("method", method)
-        training = self._training_to_leave_out("leave_pair_out_error", keep, 3)
+        training, ridge = self._training_without(2, "leave_pair_out_error", keep)
         if method == "paper" and not training.weights.is_plain:
             raise refusal(
                 "method", "be 'exact' for a model fitted with queries or unequal weights", "'paper'"
             )
         leave_out = LeaveOut(training)
-        ridge = training.weights.ridge(self._fitted_C, 2 if keep == "C" else 0)
         error = leave_out.pair_error if method == "exact" else leave_out.pair_error_as_printed
         with blas_threads_for(self._n_products(training)):
             return float(error(ridge, cost))
 
-    def leave_one_out_predictions(self, keep: str = "C") -> Floats:
+    def leave_one_out_predictions(self, keep: str = "auto") -> Floats:
         """Return the score of each training row by a model learnt without it.
 
         With G and e as in `leave_pair_out_error`, it is ``y_i - e_i / G_ii``, on the
@@ -93,7 +93,7 @@ class SquaredModel(MagnitudeModel):
 
         Parameters
         ----------
-        keep : {"C", "C_prime"}, default="C"
+        keep : {"auto", "C", "C_prime"}, default="auto"
             What the models keep, as in `leave_pair_out_error`.
 
         Returns
@@ -109,15 +109,16 @@ class SquaredModel(MagnitudeModel):
         >>> MPRank(C=10).fit(X, y).leave_one_out_predictions().round(2).tolist()
         [0.57, 1.35, 1.99, 5.52]
         """
-        training = self._training_to_leave_out("leave_one_out_predictions", keep, 2)
-        ridge = training.weights.ridge(self._fitted_C, 1 if keep == "C" else 0)
+        training, ridge = self._training_without(1, "leave_one_out_predictions", keep)
         scores = np.full(len(self.dual_coef_), np.nan)
         with blas_threads_for(self._n_products(training)):
             scores[training.kept] = training.y - LeaveOut(training).row_residuals(ridge)
         return scores
 
-    def _training_to_leave_out(self, name: str, keep: str, least: int) -> TrainingRows:
-        """Return the training rows, or say why none can be left out."""
+    def _training_without(
+        self, n_left_out: int, name: str, keep: str
+    ) -> tuple[TrainingRows, float]:
+        """Return the training rows and the ridge without some, or say why none can be left out."""
         check_is_fitted(self)
         KEEP.check("keep", keep)
         training: TrainingRows | None = vars(self).get("_training")
@@ -128,8 +129,7 @@ class SquaredModel(MagnitudeModel):
                 "one learnt by partial_fit, copied or loaded",
             )
         self._check_unchanged(training)
-        check_leave_out(name, training, least, keep)
-        return training
+        return training, ridge_without(n_left_out, name, training, self._fitted_C, keep)
 
     def _check_unchanged(self, training: TrainingRows) -> None:
         if training.has_changed():
@@ -391,6 +391,7 @@ class MPRank(SquaredModel, stored=True):
             with blas_threads_for((batch.n_rows + float(d)) * d**2):
                 self._fit_moments(before.add(*batch.columns))
             self._has_offset = has_offset
+            self._has_queries = batch.has_queries
         return self
 
     def _check(self) -> None:
@@ -438,16 +439,19 @@ class MPRank(SquaredModel, stored=True):
         return self._no_moments(training).add(*training.columns)
 
 
-def check_leave_out(name: str, training: TrainingRows, least: int, keep: str) -> None:
-    """Refuse too few rows to leave some out, and to keep C where rows differ in weight."""
-    n_rows = len(training.weights)
-    if n_rows < least:
+def ridge_without(n_left_out: int, name: str, training: TrainingRows, C: float, keep: str) -> float:
+    """Return the ridge of models learnt without one row or two; refuse what leaves none.
+
+    `keep` must not be "C" where rows differ in weight.
+    """
+    n_rows, is_plain = len(training.weights), training.weights.is_plain
+    if n_rows <= n_left_out:
         raise refusal(
             "X",
-            f"be {least} rows or more for {name}, so that one is left to learn from",
+            f"be {n_left_out + 1} rows or more for {name}, so that one is left to learn from",
             f"{n_rows} sample{('' if n_rows == 1 else 's')}",
         )
-    if keep == "C" and not training.weights.is_plain:
+    if keep == "C" and not is_plain:
         raise refusal(
             "keep",
             "be 'C_prime' with queries or unequal weights, since at the same C "
@@ -455,3 +459,5 @@ def check_leave_out(name: str, training: TrainingRows, least: int, keep: str) ->
             "own way",
             "'C'",
         )
+    keeps_C = keep == "C" or (keep == "auto" and is_plain)
+    return training.weights.ridge(C, n_left_out if keeps_C else 0)

@@ -9,7 +9,7 @@ from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rule, Rules, one_of, positive
 from peckorder.magnitude.base import RULES, Kernel
-from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, check_leave_out
+from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, ridge_without
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.leave_out import LeaveOut
 from peckorder.magnitude.mprank_solver.solve import Method, TrainingRows
@@ -18,6 +18,8 @@ from peckorder.magnitude.storage import TUNED
 
 def _are_positive(values: object) -> bool:
     if not isinstance(values, Collection) or isinstance(values, str | bytes):
+        return False
+    if getattr(values, "shape", None) == ():  # an array that has no length
         return False
     return len(values) > 0 and all(map(positive.accepts, values))
 
@@ -47,8 +49,9 @@ class MPRankCV(SquaredModel, stored=True):
         The constant in "poly".
     cost : {"squared", "absolute", "misranking"}, default="squared"
         What a pair costs.
-    keep : {"C", "C_prime"}, default="C"
-        What models without a pair keep; "C_prime" with queries or unequal weights.
+    keep : {"auto", "C", "C_prime"}, default="auto"
+        What models without a pair keep, as in `MPRank.leave_pair_out_error`: "auto" is
+        "C_prime" with queries or unequal weights, where "C" is refused, and else "C".
     method : {"exact", "diagonal"}, default="exact"
         "diagonal" needs no product of matrices for each C, but is an approximation, for
         the squared cost without queries or weights: some tenths to two percent too
@@ -112,7 +115,7 @@ class MPRankCV(SquaredModel, stored=True):
         degree: int = 2,
         coef0: float = 1.0,
         cost: str = "squared",
-        keep: str = "C",
+        keep: str = "auto",
         method: str = "exact",
     ) -> None:
         self.Cs = Cs
@@ -153,20 +156,15 @@ class MPRankCV(SquaredModel, stored=True):
 
     def _errors(self, training: TrainingRows) -> Floats:
         """Return the error of each C."""
-        weights = training.weights
-        check_leave_out("leaving pairs out", training, 3, self.keep)
+        name = "leaving pairs out"
+        ridges = [ridge_without(2, name, training, float(C), self.keep) for C in self.Cs]
         is_exact = self.method == "exact"
-        if not is_exact and not weights.is_plain:
+        if not is_exact and not training.weights.is_plain:
             raise refusal("method", "be 'exact' with queries or unequal weights", "'diagonal'")
         leave_out = LeaveOut(training)
-        errors = []
-        for C in self.Cs:
-            ridge = weights.ridge(float(C), 2 if self.keep == "C" else 0)
-            if is_exact:
-                errors.append(leave_out.pair_error(ridge, self.cost))
-            else:
-                errors.append(leave_out.approximate_pair_error(ridge))
-        return np.array(errors)
+        if is_exact:
+            return np.array([leave_out.pair_error(ridge, self.cost) for ridge in ridges])
+        return np.array([leave_out.approximate_pair_error(ridge) for ridge in ridges])
 
 
 _DIRECT = Method("auto", None, True, Limits(1e-12, 10_000))

@@ -100,6 +100,7 @@ MAGNITUDE = Table(
     Field("dual_gap", number(finite=False), "dual_gap_"),
     Field("n_iter", whole(), "n_iter_"),
     Field("has_offset", flag(), "_has_offset"),
+    Field("has_queries", flag(), "_has_queries", optional=True),
     Field("gram", nullable(nested(_GRAM, _gram)), "_gram"),
     Field("kept", ints("support", below="rows", rising=True), _kept_rows, optional=True),
     complete=_complete_magnitude,
@@ -164,14 +165,14 @@ def _complete_squared(node: Node) -> None:
 
 # What pairs are left out of, and partial_fit continues from.
 SQUARED = MAGNITUDE.extended(
-    Field("fitted_C", number(low=0.0), "_fitted_C", optional=True),
+    Field("fitted_C", number(positive=True), "_fitted_C", optional=True),
     Field("moments", nested(_MOMENTS, RunningMoments), "_moments", optional=True),
     Field("sample", nested(_SAMPLE, dict), _training_rows, optional=True),
     complete=_complete_squared,
 )
 
 TUNED = SQUARED.extended(
-    Field("C", number(low=0.0), "C_"),
+    Field("C", number(positive=True), "C_"),
     Field("gamma", nullable(number(low=0.0)), "gamma_"),
     Field("errors", floats(None, None, finite=False), "errors_"),
 )

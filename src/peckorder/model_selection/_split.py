@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sized
 from heapq import heapify, heapreplace
 from math import ceil
-from numbers import Integral, Real
+from numbers import Integral
 from reprlib import repr as short
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Ints, MatrixLike, Seed, VectorLike
-from peckorder._core.validation import Rule, Rules, boolean, check_parameters, whole
+from peckorder._core.validation import Rule, Rules, boolean, check_parameters, is_number, whole
 from peckorder.feedback import Preferences, Queries
 
 
@@ -183,8 +183,8 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
         return fold
 
 
-def _is_test_size(value: object) -> bool:
-    if type(value) is bool or not isinstance(value, Real):
+def _is_test_size(value: Any) -> bool:
+    if type(value) is bool or not is_number(value):
         return False
     if isinstance(value, Integral):
         return int(value) >= 1

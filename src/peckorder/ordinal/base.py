@@ -67,7 +67,10 @@ def _read_begun(node: Node, name: str) -> "OrdinalEstimator":
     """
     entries, begun = node.child(name), copy(node.owner)
     for parameter in begun._fixed:
-        value = read_value(entries.path, entries.raw(parameter))
+        if parameter in begun._not_in_old_files and parameter not in entries.names():
+            value = begun._not_in_old_files[parameter]
+        else:
+            value = read_value(entries.path, entries.raw(parameter))
         setattr(begun, parameter, value)
     with refused_parameters(), named(type(begun).__name__):
         begun._check()
@@ -122,6 +125,8 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
     }
     # Parameters that are part of what has been learnt so far.
     _fixed: ClassVar[tuple[str, ...]] = ("fit_intercept", "unit_norm")
+    # Those of them that files of earlier versions lack, and what models did then.
+    _not_in_old_files: ClassVar[dict[str, Any]] = {}
 
     # Pipelines want it of every last step under metadata routing.
     __metadata_request__score: ClassVar = {"sample_weight": None}

@@ -33,6 +33,8 @@ def _hint(value: object) -> str:
 
 
 def _gamma_hint(value: object) -> str:
+    if not isinstance(value, str):
+        return ""
     if value == "auto":
         return " None is 1 / n_features, which is 'auto' elsewhere."
     if value == "scale":

@@ -3,12 +3,13 @@
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from scipy.linalg import lapack, lstsq
 from sklearn.base import clone
 
+from peckorder._core.errors import refusal
 from peckorder._core.threads import blas_threads_for
 from peckorder._core.typing import Estimator, Floats, Ints, Predictor
 from peckorder.collaborative.personal.item_kernel import ItemKernel
@@ -59,12 +60,17 @@ class KernelModel:
         """Learn from ratings minus item means; C as in `PersonalRanker`."""
         with blas_threads_for(float(len(y)) ** 3):
             K = kernel.between(rated, rated)
+            if not np.isfinite(K).all():
+                _refuse_kernel()
             ridge = 1.0
             if C == "leave_pair_out":
                 ridge = _leave_pair_out_ridge(K, y)
             elif C is not None:
                 ridge = len(y) / (2.0 * float(C))
-            return cls(kernel, rated, *solve(K, y, ridge), ridge)
+            coef, intercept = solve(K, y, ridge)
+        if not np.isfinite([intercept, *coef]).all():
+            _refuse_kernel()
+        return cls(kernel, rated, coef, intercept, ridge)
 
     def scores(self, items: Ints | slice) -> Floats:
         """Return the sums for these items."""
@@ -225,9 +231,19 @@ def solve(K: Floats, y: Floats, ridge: float) -> tuple[Floats, float]:
     # The transpose is the same matrix, in the column order that LAPACK needs.
     _, solution, info = lapack.dposv(K.T, right, overwrite_a=1, overwrite_b=1)
     if info != 0:  # the ridge is above rounding, so the kernel itself is wrong
-        raise np.linalg.LinAlgError(f"K is not positive definite; LAPACK says {info}.")
+        _refuse_kernel()
     intercept = float(solution[:, 0].sum() / solution[:, 1].sum())
     return solution[:, 0] - intercept * solution[:, 1], intercept
+
+
+def _refuse_kernel() -> NoReturn:
+    # Never of ratings; but a file may say anything.
+    raise refusal(
+        "the similarities of items",
+        "be finite, and positive definite as a matrix",
+        "others",
+        hint="Fit the ranker again.",
+    )
 
 
 def _least_squares(K: Floats, y: Floats, ridge: float) -> tuple[Floats, float]:

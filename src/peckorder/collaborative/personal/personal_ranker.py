@@ -69,6 +69,8 @@ def _is_estimator(value: object) -> bool:
 def _are_references(value: object) -> bool:
     if value is None or isinstance(value, Integral):
         return value is None or whole(1).accepts(value)
+    if getattr(value, "shape", None) == ():  # an array that has no length
+        return False
     return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from numbers import Real
 from typing import IO, NamedTuple, Self
 
 import numpy as np
@@ -32,6 +31,7 @@ from peckorder._core.validation import (
     boolean,
     did_you_mean,
     finite,
+    is_number,
     numbers,
     optional,
     unmasked,
@@ -606,9 +606,9 @@ def _rating_column(name: str, column: ArrayLike) -> Floats:
     """Return the ratings of a frame as numbers; errors name the column and row."""
     values = np.asarray(unmasked(f"column {name!r}", column))
     if values.dtype.kind not in "biuf":
-        is_number = [v is None or isinstance(v, Real) for v in values.tolist()]
-        if not all(is_number):
-            row = is_number.index(False)
+        are_numbers = [v is None or is_number(v) for v in values.tolist()]
+        if not all(are_numbers):
+            row = are_numbers.index(False)
             raise refusal(
                 f"column {name!r}", "be numbers", f"{values.tolist()[row]!r} in row {row}"
             )

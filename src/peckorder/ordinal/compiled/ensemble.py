@@ -13,7 +13,14 @@ from peckorder._core.compiled.rows import row_add, row_is_sound, row_scale, row_
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.threads import apart
 from peckorder._core.typing import Floats, Ints, Rows
-from peckorder.ordinal.compiled.linear import RowBlock, level_of, next_row, threshold_move
+from peckorder.ordinal.compiled.linear import (
+    PRankState,
+    RowBlock,
+    level_of,
+    level_of_sum,
+    next_row,
+    threshold_move,
+)
 
 _LOW, _GOLDEN = np.uint64(0xFFFFFFFF), np.uint64(0x9E3779B9)
 SMALLEST = np.finfo(np.float64).min
@@ -24,24 +31,29 @@ class Members(NamedTuple):
     """Members of an ensemble, changed in place.
 
     weights (members, d), thresholds (members, k-1), and right (members,), how many of
-    the rows offered a member placed rightly.
+    the rows offered a member placed rightly. lag and threshold_lag, of the same shapes,
+    are those of `PRankState` if rules are averaged; else they have no rows.
     """
 
     weights: Floats
     thresholds: Floats
     right: Ints
+    lag: Floats
+    threshold_lag: Floats
 
 
 class Scratch(NamedTuple):
-    """Members that are offered a row, and their scores: arrays (members + 3,)."""
+    """Members that are offered a row, their scores, and by lags: arrays (members + 3,)."""
 
     drawn: Ints
     scores: Floats
+    lagging: Floats
 
     @classmethod
     def allocate(cls, n_members: int) -> Self:
         """Return new arrays, for one thread."""
-        return cls(apart(np.zeros(n_members + 3, np.int64)), apart(np.zeros(n_members + 3)))
+        size = n_members + 3
+        return cls(apart(np.zeros(size, np.int64)), apart(np.zeros(size)), apart(np.zeros(size)))
 
 
 class Outcome(NamedTuple):
@@ -199,6 +211,28 @@ def count_votes(
 
 
 @inlined
+def count_average_votes(
+    now: float,
+    scores: Floats,
+    lagging: Floats,
+    members: Members,
+    votes: Ints,
+    right_votes: Ints,
+    t: int,
+) -> bool:
+    """Do the same by the averages of the rules after each of `now` rounds."""
+    thresholds, threshold_lag = members.thresholds, members.threshold_lag
+    for j in range(thresholds.shape[0]):
+        total = now * scores[j] - lagging[j]
+        if not np.isfinite(total):
+            return False
+        guess = level_of_sum(total, now, thresholds[j], threshold_lag[j])
+        votes[t, guess] += 1
+        right_votes[t, guess] += members.right[j]
+    return True
+
+
+@inlined
 def select_members(masks: Ints, t: int, drawn: Ints) -> int:
     """Write the members that are offered row `t` to `drawn`; return how many."""
     n_drawn = 0
@@ -252,24 +286,36 @@ def add_moves(score: float, truth: int, thresholds: Floats, moves: Floats, t: in
             moves[t, r] += threshold_move(score, thresholds[r], truth > r)
 
 
+@inlined
+def add_lags(
+    now: float, score: float, truth: int, thresholds: Floats, threshold_lag: Floats
+) -> None:
+    """Change the lags of a member's thresholds, which are going to move."""
+    for r in range(thresholds.shape[0]):
+        threshold_lag[r] -= threshold_move(score, thresholds[r], truth > r) * now
+
+
 @compiled
 def learn(
     block: RowBlock,
     transform: RowTransform,
     masks: Ints,
     members: Members,
+    rounds: int,
     scratch: Scratch,
     outcome: Outcome,
     tally: Ints,
 ) -> int:
     """Offer each row of a block to the members that masks (n, members) selects.
 
-    tally (2,) counts mistakes and lost steps. Returns the first row with a score that
-    is not finite, or -1.
+    rounds counts those before the block, which averages need. tally (2,) counts
+    mistakes and lost steps. Returns the first row with a score that is not finite, or
+    -1.
     """
     rows, intercept = block.rows, transform.intercept
-    weights, thresholds, right = members
-    drawn, scores = scratch
+    weights, thresholds, right, lag, threshold_lag = members
+    drawn, scores, lagging = scratch
+    averaged = lag.shape[0] > 0
     steps, moves, votes, right_votes = outcome
     n_members = thresholds.shape[0]
     ahead = rows_ahead(rows)
@@ -283,7 +329,12 @@ def learn(
             for j in range(n_members):
                 drawn[j] = j
             member_scores(rows, i, intercept, scale, weights, drawn, n_members, scores)
-            if not count_votes(scores, thresholds, right, votes, right_votes, t):
+            if averaged and rounds + t > 0:
+                member_scores(rows, i, intercept, scale, lag, drawn, n_members, lagging)
+                now = float(rounds + t)
+                if not count_average_votes(now, scores, lagging, members, votes, right_votes, t):
+                    return t
+            elif not count_votes(scores, thresholds, right, votes, right_votes, t):
                 return t
         # First who, then what: the loops that follow have no mask to mispredict.
         n_drawn = select_members(masks, t, drawn)
@@ -300,12 +351,19 @@ def learn(
             if not np.isfinite(scores[c]):
                 return t
             add_moves(scores[c], truth, thresholds[j], moves, t)
+            if averaged:
+                add_lags(float(rounds + t), scores[c], truth, thresholds[j], threshold_lag[j])
             step, off = move_thresholds(scores[c], truth, thresholds[j])
             loss += off
             steps[t] += step
             row_add(block.added, i, step * scale, weights[j])
             if intercept:
                 weights[j, weights.shape[1] - 1] += step * scale
+            if averaged:
+                late = step * scale * float(rounds + t)
+                row_add(block.added, i, late, lag[j])
+                if intercept:
+                    lag[j, lag.shape[1] - 1] += late
     tally[0] += mistakes
     tally[1] += loss
     return -1
@@ -313,19 +371,16 @@ def learn(
 
 @compiled
 def predict_by_total(
-    block: RowBlock,
-    transform: RowTransform,
-    total: Floats,
-    total_thresholds: Floats,
-    outcome: Outcome,
+    block: RowBlock, transform: RowTransform, state: PRankState, outcome: Outcome
 ) -> int:
     """Predict rows by the sum of all members, moving it as `learn` moved them.
 
-    total (d,) and total_thresholds (k-1,), changed in place, are the sums before the
-    block, whose rows come in their own order. Returns the first row with a score that
-    is not finite, or -1.
+    The arrays of `state`, changed in place, are the sums over members before the block,
+    whose rows come in their own order. Returns the first row with a score that is not
+    finite, or -1.
     """
     rows, intercept = block.rows, transform.intercept
+    total, total_thresholds, lag, threshold_lag, rounds, averaged = state
     ahead = rows_ahead(rows)
     for t in range(block.predicted.shape[0]):
         i = next_row(rows, block.start, block.order, t, ahead)
@@ -334,13 +389,23 @@ def predict_by_total(
         if not np.isfinite(score):
             return t
         block.predicted[t] = level_of(score, total_thresholds)
+        now = float(rounds + t)
+        if averaged and now > 0:
+            late = now * score - row_score(rows, i, lag, intercept, scale)
+            block.predicted[t] = level_of_sum(late, now, total_thresholds, threshold_lag)
         for r in range(total_thresholds.shape[0]):
             total_thresholds[r] -= outcome.moves[t, r]
+            if averaged:
+                threshold_lag[r] -= outcome.moves[t, r] * now
         step = outcome.steps[t]
         if step != 0.0:
             row_add(block.added, i, step * scale, total)
             if intercept:
                 total[total.shape[0] - 1] += step * scale
+            if averaged:
+                row_add(block.added, i, step * scale * now, lag)
+                if intercept:
+                    lag[lag.shape[0] - 1] += step * scale * now
     return -1
 
 
@@ -356,10 +421,11 @@ def vote(
 ) -> int:
     """Let all members vote on the n rows from `start` on: votes, right_votes (n, k).
 
-    Returns the first row with a score that is not finite, or -1.
+    Their lags do not matter: weights and thresholds are those of the rules. Returns the
+    first row with a score that is not finite, or -1.
     """
-    weights, thresholds, right = members
-    drawn, scores = scratch
+    weights, thresholds, right = members.weights, members.thresholds, members.right
+    drawn, scores = scratch.drawn, scratch.scores
     intercept = transform.intercept
     ahead = rows_ahead(rows)
     n_members = thresholds.shape[0]

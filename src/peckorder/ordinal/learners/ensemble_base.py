@@ -88,6 +88,10 @@ class AggregateLearner(Learner):
     def total_scores(self, rows: Rows) -> Floats:
         """Return the sum of the members' scores of every row."""
 
+    def total_thresholds(self) -> Floats:
+        """Return the thresholds that `total_scores` are compared with."""
+        return np.asarray(self.thresholds.sum(axis=0))
+
     @abstractmethod
     def ballots(self, rows: Rows) -> Ballots:
         """Let the members vote on every row."""
@@ -147,8 +151,7 @@ class AggregateLearner(Learner):
     def levels(self, rows: Rows) -> Ints:
         """Return the predicted level of every row."""
         if self.aggregate == "bayes_point" and not self.are_alike:
-            score = self.total_scores(rows)
-            return np.searchsorted(self.thresholds.sum(axis=0), score, side="right")
+            return np.searchsorted(self.total_thresholds(), self.total_scores(rows), side="right")
         return self._from_votes(rows, self.decide)
 
     @property

@@ -66,7 +66,12 @@ def read_labels(node: "Node") -> Labels:
     if kind == "values":
         return as_objects(_hashable(node, node.plain_list("values")))
     texts = _texts(node)
-    return as_objects(texts) if kind == "objects" else np.array(texts, np.dtypes.StringDType())
+    if kind == "objects":
+        return as_objects(texts)
+    try:
+        return np.array(texts, np.dtypes.StringDType())
+    except UnicodeEncodeError:  # Python's texts may have half a character, NumPy's may not
+        raise broken(f"{node.path}.text", "UTF-8") from None
 
 
 def _hashable(node: "Node", values: list[Any]) -> list[Any]:

@@ -163,7 +163,9 @@ class Node:
             raise self.refuse(name, f"an integer from {low} to {high}")
         return value
 
-    def number(self, name: str, *, low: float = -np.inf, finite: bool = True) -> float:
+    def number(
+        self, name: str, *, low: float = -np.inf, finite: bool = True, positive: bool = False
+    ) -> float:
         """Read a number; NaN and infinities only where they are allowed."""
         value = read_value(self._at(name), self.raw(name))
         if type(value) is not float:
@@ -171,6 +173,8 @@ class Node:
         if (finite and not np.isfinite(value)) or value < low:
             rule = "a finite number" if finite else "a number"
             raise self.refuse(name, rule if low == -np.inf else f"{rule} >= {low:g}")
+        if positive and not value > 0.0:
+            raise self.refuse(name, "a number > 0")
         return value
 
     def plain_list(self, name: str) -> list[Any]:
