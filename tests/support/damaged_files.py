@@ -217,10 +217,20 @@ def _has_inner(node, path):
     return isinstance(node, dict | list) and len(node) > 0
 
 
+LABELS = {"numbers", "texts", "bytes", "dates", "durations", "objects", "strings", "values"}
+
+
+def _are_labels(node):
+    """Whether a node is labels: coders of columns have a kind, too."""
+    parts = [value for value in node.values() if isinstance(value, dict)]
+    are_arrays = bool(parts) and all("array" in part for part in parts)
+    return node.get("kind") in LABELS and (are_arrays or isinstance(node.get("values"), list))
+
+
 def strange_labels(content, rng):
     """Put labels of another kind in the place of some, as many as there were."""
     header, parts = opened(content)
-    found = [node for node in _inner(header) if "kind" in node]
+    found = [node for node in _inner(header) if _are_labels(node)]
     if not found:
         return strange_value(content, rng)
     labels = pick(rng, found)

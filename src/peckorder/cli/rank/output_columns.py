@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from peckorder._core.cells import is_number
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array
-from peckorder.cli.evaluate import PLACES
+from peckorder.cli.evaluate.roles import PLACES
 from peckorder.cli.options import RankOptions
 from peckorder.cli.outputs import Notes
 from peckorder.tables.columns import Columns, check_column, counted, is_empty, short
