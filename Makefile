@@ -35,7 +35,7 @@ test-slow: $(VENV)/.test  ## the long runs
 
 test-lowest: $(LOWEST)/.made  ## contracts, units and docstrings with the oldest versions allowed
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest -n auto --dist loadfile -W ignore::DeprecationWarning $(NOT_LOWEST) \
-		$(foreach folder,distributed streams experiments compare reports,--ignore tests/$(folder)) tests src
+		$(foreach folder,distributed streams experiments comparison reports,--ignore tests/$(folder)) tests src
 
 lint: $(VENV)/.lint  ## formatting, style, types, layers
 	$(BIN)/ruff format --check .

@@ -7,12 +7,12 @@ import pytest
 from rich.console import Console
 
 from peckorder import PRank
-from peckorder import compare as engine
+from peckorder import comparison as engine
 from peckorder.cli.compare import embedded_board
 from peckorder.cli.compare.report import embedded_rows
-from peckorder.compare import Comparison
-from peckorder.compare.contest import Contest, Result
-from peckorder.compare.measures import Measure
+from peckorder.comparison import Comparison
+from peckorder.comparison.contest import Contest, Result
+from peckorder.comparison.measures import Measure
 from support.command_line import run
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import peckorder
 from peckorder.cli import compare as work
-from peckorder.compare.contest import Interrupted, run_contest
-from peckorder.compare.table_case import make_table_case
+from peckorder.comparison.contest import Interrupted, run_contest
+from peckorder.comparison.table_case import make_table_case
 from peckorder.datasets import dump_letor, make_letor
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.read import read_columns

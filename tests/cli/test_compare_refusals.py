@@ -8,9 +8,9 @@ import pytest
 
 from peckorder.cli.compare.charts import pictures
 from peckorder.cli.compare.report import _leaderboard
-from peckorder.compare.contest import Contest, Result, run_contest
-from peckorder.compare.measures import Measure
-from peckorder.compare.table_case import make_table_case
+from peckorder.comparison.contest import Contest, Result, run_contest
+from peckorder.comparison.measures import Measure
+from peckorder.comparison.table_case import make_table_case
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 from support.command_line import check_refused, run

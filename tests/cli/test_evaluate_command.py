@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import peckorder
-from peckorder.compare.run_evaluation import judge, measure
+from peckorder.comparison.run_evaluation import judge, measure
 from peckorder.metrics import evaluate, rank_loss
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.read import read_columns

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import peckorder
-from peckorder.compare.fusion import fuse
+from peckorder.comparison.fusion import fuse
 from peckorder.datasets import Qrels, Run, from_runs, load_run
 from support.command_line import check_refused, give_standard_input, run
 

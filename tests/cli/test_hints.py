@@ -2,8 +2,8 @@
 
 import pytest
 
-from peckorder.compare.candidates import Candidate
-from peckorder.compare.contest import choose_candidates
+from peckorder.comparison.candidates import Candidate
+from peckorder.comparison.contest import choose_candidates
 from peckorder.exceptions import DataError
 from support.command_line import check_refused, run, table, write_table
 

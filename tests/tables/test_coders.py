@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import peckorder
 from peckorder import MPRank, PRank, Preferences, RankBoost, TableRanker
-from peckorder.compare.contest import run_contest
-from peckorder.compare.table_case import make_table_case
+from peckorder.comparison.contest import run_contest
+from peckorder.comparison.table_case import make_table_case
 from peckorder.exceptions import DataError
 from peckorder.export import to_onnx
 from peckorder.storage.format import Damaged, Node, pack

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from peckorder.compare.table_case import make_table_case
+from peckorder.comparison.table_case import make_table_case
 from peckorder.exceptions import DataError
 from peckorder.tables.roles import Role, find_query, find_target, given_columns
 from peckorder.tables.task import SCORES, recognise

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from peckorder.compare.table_case import make_table_case
+from peckorder.comparison.table_case import make_table_case
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.features import Coding, Scaling, matrix_of

@@ -13,10 +13,10 @@ from peckorder._core.validation import check_parameters, did_you_mean
 from peckorder.cli.models import remember_columns
 from peckorder.cli.options import FitOptions, OutputOptions, ids_of, roles_of, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json
-from peckorder.compare.candidates import Candidate, plain_name
-from peckorder.compare.refit import TASKS, fit_ratings, fit_table, own_candidates, unfitted
-from peckorder.compare.table_case import make_table_case
-from peckorder.compare.tuning import fit_model
+from peckorder.comparison.candidates import Candidate, plain_name
+from peckorder.comparison.refit import TASKS, fit_ratings, fit_table, own_candidates, unfitted
+from peckorder.comparison.table_case import make_table_case
+from peckorder.comparison.tuning import fit_model
 from peckorder.datasets import Documents
 from peckorder.tables.columns import Columns, counted
 from peckorder.tables.files.paths import name_of

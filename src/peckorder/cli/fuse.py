@@ -11,10 +11,10 @@ from peckorder._core.errors import refusal
 from peckorder._core.validation import did_you_mean
 from peckorder.cli.options import FuseOptions, OutputOptions
 from peckorder.cli.outputs import Notes, ResultPrinter, screen
-from peckorder.compare.contest import Contest, Result, ranked
-from peckorder.compare.fusion import LEARNT, METHODS, RRF, Fused, fuse
-from peckorder.compare.measures import Measure
-from peckorder.compare.run_evaluation import check_measures, judge, measure
+from peckorder.comparison.contest import Contest, Result, ranked
+from peckorder.comparison.fusion import LEARNT, METHODS, RRF, Fused, fuse
+from peckorder.comparison.measures import Measure
+from peckorder.comparison.run_evaluation import check_measures, judge, measure
 from peckorder.datasets import Qrels, from_runs
 from peckorder.estimators import TableRanker
 from peckorder.metrics import ranks

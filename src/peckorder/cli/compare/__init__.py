@@ -12,18 +12,18 @@ import numpy as np
 from rich.console import RenderableType
 from rich.table import Table as Screen
 
-from peckorder import compare, reports
+from peckorder import comparison, reports
 from peckorder._core.errors import refusal
 from peckorder.cli.compare.report import KINDS, embedded_report, embedded_rows, file_report
 from peckorder.cli.models import model_limits, remember_columns
 from peckorder.cli.options import CompareOptions, OutputOptions, ids_of, roles_of, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
-from peckorder.compare import Comparison
-from peckorder.compare.contest import Contest, Interrupted, Result, run_contest
-from peckorder.compare.fusion import make_runs_case
-from peckorder.compare.ratings_case import MOST_PEOPLE, RatingsCase, make_ratings_case
-from peckorder.compare.refit import refit
-from peckorder.compare.table_case import MOST_ROWS, TableCase, make_table_case
+from peckorder.comparison import Comparison
+from peckorder.comparison.contest import Contest, Interrupted, Result, run_contest
+from peckorder.comparison.fusion import make_runs_case
+from peckorder.comparison.ratings_case import MOST_PEOPLE, RatingsCase, make_ratings_case
+from peckorder.comparison.refit import refit
+from peckorder.comparison.table_case import MOST_ROWS, TableCase, make_table_case
 from peckorder.tables.columns import counted
 from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import file_format, read_columns
@@ -209,7 +209,7 @@ def compare_embedded(options: CompareOptions, output: OutputOptions) -> None:
     seed, out = options.seed, options.out
     printer = ResultPrinter(output)
     with printer.progress("Comparing") as report_progress:
-        comparisons = compare.run(repeats=repeats, seed=seed, on_progress=report_progress)
+        comparisons = comparison.run(repeats=repeats, seed=seed, on_progress=report_progress)
         report_progress(0, None, "Writing the report")
         reports.write(embedded_report(comparisons, repeats, seed), out)
     problems = {

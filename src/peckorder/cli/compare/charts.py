@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from peckorder._core.typing import Array, Floats, Ints
-from peckorder.compare.contest import Contest, Result
-from peckorder.compare.measures import Measure, Measuring, of_lists, of_runs
-from peckorder.compare.ratings_case import HeldOutRatings, RatingsCase
-from peckorder.compare.table_case import TableCase
-from peckorder.compare.tuning import ROUNDS
+from peckorder.comparison.contest import Contest, Result
+from peckorder.comparison.measures import Measure, Measuring, of_lists, of_runs
+from peckorder.comparison.ratings_case import HeldOutRatings, RatingsCase
+from peckorder.comparison.table_case import TableCase
+from peckorder.comparison.tuning import ROUNDS
 from peckorder.reports import Cell, Chart, Curve, Dot, Dots, Section, Table
 
 # More lines than these are hard to distinguish in a chart.

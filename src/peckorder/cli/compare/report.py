@@ -17,10 +17,10 @@ from peckorder import __version__, reports
 from peckorder._core.typing import Floats
 from peckorder.cli.compare.charts import behind_chart, pictures
 from peckorder.cli.options import CompareOptions
-from peckorder.compare import Comparison
-from peckorder.compare.contest import Contest, Result, listed
-from peckorder.compare.ratings_case import RatingsCase
-from peckorder.compare.table_case import TableCase
+from peckorder.comparison import Comparison
+from peckorder.comparison.contest import Contest, Result, listed
+from peckorder.comparison.ratings_case import RatingsCase
+from peckorder.comparison.table_case import TableCase
 from peckorder.metrics import half_width
 from peckorder.reports import Cell, Chart, Curve, Section, Table
 from peckorder.tables.columns import counted

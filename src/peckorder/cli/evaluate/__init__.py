@@ -17,8 +17,8 @@ from peckorder.cli.evaluate.roles import Roles, find_roles, missing_column
 from peckorder.cli.models import known_columns
 from peckorder.cli.options import EvaluateOptions, OutputOptions
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
-from peckorder.compare.run_evaluation import check_measures, judge, measure
-from peckorder.compare.table_case import known_rows
+from peckorder.comparison.run_evaluation import check_measures, judge, measure
+from peckorder.comparison.table_case import known_rows
 from peckorder.feedback import is_missing
 from peckorder.metrics import interval_by_counts, intervals
 from peckorder.tables.columns import (

@@ -39,7 +39,7 @@ def judge(run: Columns, qrels: Columns, queries: Array | None = None) -> Judged:
     --------
     >>> import numpy as np
     >>> from peckorder.tables.columns import Columns
-    >>> from peckorder.compare.run_evaluation import judge
+    >>> from peckorder.comparison.run_evaluation import judge
     >>> q, d = np.array(["q", "q"]), np.array(["a", "b"])
     >>> run = Columns({"qid": q, "docid": d, "score": np.array([2.0, 1.0])}, "my.run")
     >>> judged = np.array(["b", "c"])

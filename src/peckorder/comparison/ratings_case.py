@@ -17,10 +17,10 @@ from sklearn.linear_model import Ridge
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import NearestRanker, PersonalRanker, VectorSimilarity, damped_means
-from peckorder.compare.candidates import Candidate, TaskInfo
-from peckorder.compare.contest import Case, Plan, Result, Trial
-from peckorder.compare.measures import Measure, of_lists, of_lists_by_name
-from peckorder.compare.tuning import Wrapper
+from peckorder.comparison.candidates import Candidate, TaskInfo
+from peckorder.comparison.contest import Case, Plan, Result, Trial
+from peckorder.comparison.measures import Measure, of_lists, of_lists_by_name
+from peckorder.comparison.tuning import Wrapper
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 from peckorder.tables.columns import Columns

@@ -19,8 +19,8 @@ from peckorder._core.errors import refusal
 from peckorder._core.parameters import SEED
 from peckorder._core.typing import Bools, Floats, Ints
 from peckorder._core.validation import did_you_mean, whole
-from peckorder.compare.candidates import Candidate, plain_name
-from peckorder.compare.measures import Measure, Measuring
+from peckorder.comparison.candidates import Candidate, plain_name
+from peckorder.comparison.measures import Measure, Measuring
 from peckorder.exceptions import DataError
 from peckorder.metrics import half_width
 

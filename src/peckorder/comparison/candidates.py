@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import RidgeCV
 
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Predictor
-from peckorder.compare.third_party import (
+from peckorder.comparison.third_party import (
     CatBoost,
     LightGBM,
     Mord,
@@ -25,7 +25,7 @@ from peckorder.compare.third_party import (
     installed,
     tree_stages,
 )
-from peckorder.compare.tuning import (
+from peckorder.comparison.tuning import (
     Answering,
     Grid,
     GridTuned,
@@ -431,7 +431,7 @@ def plain_name(name: str) -> str:
 
     Examples
     --------
-    >>> from peckorder.compare.candidates import plain_name
+    >>> from peckorder.comparison.candidates import plain_name
     >>> plain_name("MPRank, RBF kernel") == plain_name("mprank (RBF kernel)")
     True
     """

@@ -1,7 +1,7 @@
 """Which ranker is best? Train them all on the same data and measure them alike."""
 
-from peckorder.compare.embedded import Comparison, run
-from peckorder.compare.problems import (
+from peckorder.comparison.embedded import Comparison, run
+from peckorder.comparison.problems import (
     GRADED_RANKERS,
     MAGNITUDE_RANKERS,
     ORDINAL_RANKERS,

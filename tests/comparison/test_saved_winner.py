@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 
 import peckorder
-from peckorder.compare.candidates import TaskInfo
-from peckorder.compare.contest import run_contest
-from peckorder.compare.fusion import make_runs_case
-from peckorder.compare.measures import of_levels, of_lists, of_pairs
-from peckorder.compare.ratings_case import make_ratings_case
-from peckorder.compare.refit import own_candidates, refit
-from peckorder.compare.table_case import make_table_case
+from peckorder.comparison.candidates import TaskInfo
+from peckorder.comparison.contest import run_contest
+from peckorder.comparison.fusion import make_runs_case
+from peckorder.comparison.measures import of_levels, of_lists, of_pairs
+from peckorder.comparison.ratings_case import make_ratings_case
+from peckorder.comparison.refit import own_candidates, refit
+from peckorder.comparison.table_case import make_table_case
 from peckorder.datasets import Qrels, Run, make_ratings
 from peckorder.tables.coded_columns import coded
 from peckorder.tables.columns import Columns, cut_out

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from peckorder import MPRank, compare
-from peckorder.compare import MAGNITUDE_RANKERS, PROBLEMS, Split
+from peckorder.comparison import MAGNITUDE_RANKERS, PROBLEMS, Split
 from peckorder.metrics import disagreement, mean_squared_difference
 
 PROGRESSION = PROBLEMS[3]

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Predictor
-from peckorder.compare.candidates import BestFeature, MeanFeature
+from peckorder.comparison.candidates import BestFeature, MeanFeature
 from peckorder.datasets import make_letor, make_square
 from peckorder.estimators import (
     AggregatePRank,
@@ -130,7 +130,7 @@ class Problem(ABC):
 
     Examples
     --------
-    >>> from peckorder.compare import PROBLEMS
+    >>> from peckorder.comparison import PROBLEMS
     >>> PROBLEMS[0].draw(0).X_train.shape
     (5000, 6)
     """
@@ -181,7 +181,7 @@ class OrdinalProblem(Problem):
     Examples
     --------
     >>> from peckorder import PRank
-    >>> from peckorder.compare import OrdinalProblem, Split
+    >>> from peckorder.comparison import OrdinalProblem, Split
     >>> split = Split([[0.0], [1.0]], [1, 2], [[2.0], [0.0]], [2, 2])
     >>> two_rows = OrdinalProblem("two rows", "Two.", lambda seed: split, (1, 2))
     >>> two_rows.measure(PRank(max_iter=9).fit(split.X_train, split.y_train), split)
@@ -287,7 +287,7 @@ class GradedProblem(Problem):
     Examples
     --------
     >>> from peckorder import RankBoost
-    >>> from peckorder.compare import GradedProblem, Split
+    >>> from peckorder.comparison import GradedProblem, Split
     >>> X, y, qid = [[1.0], [2.0], [0.0], [3.0]], [0, 1, 1, 0], ["a", "a", "b", "b"]
     >>> split = Split(X[:2], y[:2], X, y, qid[:2], qid)
     >>> one_query = GradedProblem("one query", "One.", lambda seed: split)
@@ -374,7 +374,7 @@ class MagnitudeProblem(Problem):
     Examples
     --------
     >>> from peckorder import MPRank
-    >>> from peckorder.compare import MagnitudeProblem, Split
+    >>> from peckorder.comparison import MagnitudeProblem, Split
     >>> X, y = [[0.0], [1.0], [3.0]], [0.0, 1.0, 3.0]
     >>> three_rows = MagnitudeProblem("three", "Three.", lambda seed: Split(X, y, X, y))
     >>> split = three_rows.draw(0)

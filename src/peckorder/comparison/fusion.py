@@ -12,7 +12,7 @@ from sklearn.linear_model import RidgeCV
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Estimator, Floats, Ints
 from peckorder._core.validation import did_you_mean
-from peckorder.compare.candidates import (
+from peckorder.comparison.candidates import (
     Candidate,
     Constant,
     Make,
@@ -21,10 +21,10 @@ from peckorder.compare.candidates import (
     linear_mprank,
     rankboost,
 )
-from peckorder.compare.measures import of_lists_by_name
-from peckorder.compare.table_case import TableCase, folds_of_queries
-from peckorder.compare.third_party import LightGBM, installed
-from peckorder.compare.tuning import Wrapper, fit_model, innermost, list_loss
+from peckorder.comparison.measures import of_lists_by_name
+from peckorder.comparison.table_case import TableCase, folds_of_queries
+from peckorder.comparison.third_party import LightGBM, installed
+from peckorder.comparison.tuning import Wrapper, fit_model, innermost, list_loss
 from peckorder.datasets import Documents, Qrels, Run, from_runs
 from peckorder.estimators import RankBoost
 from peckorder.feedback import Queries
@@ -77,7 +77,7 @@ def fuse(
 
     Examples
     --------
-    >>> from peckorder.compare.fusion import fuse
+    >>> from peckorder.comparison.fusion import fuse
     >>> from peckorder.datasets import Run
     >>> a = Run(["q", "q"], ["x", "y"], [2.0, 1.0])
     >>> b = Run(["q", "q"], ["y", "z"], [2.0, 1.0])

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from peckorder.compare.table_case import make_table_case
+from peckorder.comparison.table_case import make_table_case
 from peckorder.tables.files.read import read_columns
 from peckorder.tables.task import recognise
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from peckorder.compare.contest import run_contest
-from peckorder.compare.ratings_case import make_ratings_case
+from peckorder.comparison.contest import run_contest
+from peckorder.comparison.ratings_case import make_ratings_case
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 

@@ -12,11 +12,11 @@ from sklearn.base import clone
 
 from peckorder._core.errors import entry_named
 from peckorder._core.typing import Array, Estimator
-from peckorder.compare.candidates import Candidate, Constant, TaskInfo
-from peckorder.compare.contest import Case, Contest, Plan, Progress, Result, Trial, run_contest
-from peckorder.compare.measures import Measure
-from peckorder.compare.problems import PROBLEMS, Problem
-from peckorder.compare.tuning import fit_model
+from peckorder.comparison.candidates import Candidate, Constant, TaskInfo
+from peckorder.comparison.contest import Case, Contest, Plan, Progress, Result, Trial, run_contest
+from peckorder.comparison.measures import Measure
+from peckorder.comparison.problems import PROBLEMS, Problem
+from peckorder.comparison.tuning import fit_model
 
 
 class Comparison(NamedTuple):
@@ -142,8 +142,8 @@ def run(
 
     Examples
     --------
-    >>> from peckorder import compare
-    >>> (square,) = compare.run(compare.PROBLEMS[:1], repeats=2)
+    >>> from peckorder import comparison
+    >>> (square,) = comparison.run(comparison.PROBLEMS[:1], repeats=2)
     >>> square.contest.best.name
     'PRank, averaged'
     """

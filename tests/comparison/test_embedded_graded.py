@@ -5,8 +5,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
 from peckorder import PRank, RankBoost, compare
-from peckorder.compare import GRADED_RANKERS, PROBLEMS, GradedProblem, Split
-from peckorder.compare.candidates import BestFeature, MeanFeature
+from peckorder.comparison import GRADED_RANKERS, PROBLEMS, GradedProblem, Split
+from peckorder.comparison.candidates import BestFeature, MeanFeature
 from peckorder.metrics import disagreement, ndcg
 
 SEARCH = PROBLEMS[2]

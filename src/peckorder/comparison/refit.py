@@ -8,17 +8,17 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from peckorder.compare.candidates import (
+from peckorder.comparison.candidates import (
     CANDIDATES,
     Candidate,
     TaskInfo,
     further_candidates,
     plain_name,
 )
-from peckorder.compare.contest import Contest
-from peckorder.compare.ratings_case import RatingsCase, ratings_candidates
-from peckorder.compare.table_case import MOST_ROWS, TableCase
-from peckorder.compare.tuning import RoundsTuned, Wrapper, chosen_settings, fit_model, innermost
+from peckorder.comparison.contest import Contest
+from peckorder.comparison.ratings_case import RatingsCase, ratings_candidates
+from peckorder.comparison.table_case import MOST_ROWS, TableCase
+from peckorder.comparison.tuning import RoundsTuned, Wrapper, chosen_settings, fit_model, innermost
 from peckorder.estimators import TableRanker
 from peckorder.feedback import Ratings
 from peckorder.tables.answers import Cuts

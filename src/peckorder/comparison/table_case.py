@@ -10,9 +10,9 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Predictor
-from peckorder.compare.candidates import CANDIDATES, Candidate, TaskInfo, TrainingRows
-from peckorder.compare.contest import Case, Plan, Result, Trial
-from peckorder.compare.measures import (
+from peckorder.comparison.candidates import CANDIDATES, Candidate, TaskInfo, TrainingRows
+from peckorder.comparison.contest import Case, Plan, Result, Trial
+from peckorder.comparison.measures import (
     Measure,
     Measuring,
     of_levels,
@@ -22,7 +22,7 @@ from peckorder.compare.measures import (
     of_rows_by_name,
     of_runs,
 )
-from peckorder.compare.tuning import Loss, layers, list_loss, pair_loss, step_loss
+from peckorder.comparison.tuning import Loss, layers, list_loss, pair_loss, step_loss
 from peckorder.metrics import disagreement
 from peckorder.model_selection import QueryKFold
 from peckorder.tables.answers import Cuts

@@ -11,14 +11,14 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 import peckorder
 from peckorder.cli.compare.charts import confusion, pictures, reliability, shares_won
-from peckorder.compare import candidates
-from peckorder.compare.contest import Contest, Result, run_contest
-from peckorder.compare.fusion import make_runs_case
-from peckorder.compare.measures import Measure, of_levels, of_pairs, of_runs
-from peckorder.compare.ratings_case import make_ratings_case
-from peckorder.compare.refit import refit
-from peckorder.compare.table_case import make_table_case
-from peckorder.compare.tuning import inner_folds
+from peckorder.comparison import candidates
+from peckorder.comparison.contest import Contest, Result, run_contest
+from peckorder.comparison.fusion import make_runs_case
+from peckorder.comparison.measures import Measure, of_levels, of_pairs, of_runs
+from peckorder.comparison.ratings_case import make_ratings_case
+from peckorder.comparison.refit import refit
+from peckorder.comparison.table_case import make_table_case
+from peckorder.comparison.tuning import inner_folds
 from peckorder.datasets import Qrels, Run, make_letor, make_ratings
 from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement, half_width, mean_squared_difference, rank_loss

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from peckorder._core.typing import Floats, Ints
-from peckorder.compare.tuning import ROUNDS
+from peckorder.comparison.tuning import ROUNDS
 
 
 def installed(package: str) -> bool:

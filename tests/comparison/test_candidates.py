@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.model_selection import ParameterGrid
 
-from peckorder.compare import candidates, third_party
-from peckorder.compare.candidates import CANDIDATES, TaskInfo, boosted_trees, plain_name
-from peckorder.compare.contest import choose_candidates
-from peckorder.compare.tuning import Wrapper, step_loss
+from peckorder.comparison import candidates, third_party
+from peckorder.comparison.candidates import CANDIDATES, TaskInfo, boosted_trees, plain_name
+from peckorder.comparison.contest import choose_candidates
+from peckorder.comparison.tuning import Wrapper, step_loss
 from peckorder.exceptions import DataError
 
 

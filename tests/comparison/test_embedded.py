@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from peckorder import MPRank, PRank, RankBoost, compare
-from peckorder.compare import OrdinalProblem, Split
+from peckorder.comparison import OrdinalProblem, Split
 from peckorder.metrics import half_width
 
 
