@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         model_selection,
         streams,
     )
+    from peckorder.comparison.leaderboard import compare
     from peckorder.estimators import (
         AggregatePRank,
         MPRank,
@@ -45,6 +46,7 @@ _HOMES = {
     "SVRank": "estimators",
     "TableRanker": "estimators",
     "WidrowHoff": "estimators",
+    "compare": "comparison.leaderboard",
     "load": "io",
 }
 
@@ -62,6 +64,7 @@ __all__ = [
     "WidrowHoff",
     "bounds",
     "collaborative",
+    "compare",
     "datasets",
     "export",
     "gaps",

@@ -7,7 +7,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from peckorder import MPRank, PRank, RankBoost, compare
+from peckorder import MPRank, PRank, RankBoost
+from peckorder import comparison as compare
 from peckorder.comparison import OrdinalProblem, Split
 from peckorder.metrics import half_width
 

@@ -4,7 +4,8 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
-from peckorder import PRank, RankBoost, compare
+from peckorder import PRank, RankBoost
+from peckorder import comparison as compare
 from peckorder.comparison import GRADED_RANKERS, PROBLEMS, GradedProblem, Split
 from peckorder.comparison.candidates import BestFeature, MeanFeature
 from peckorder.metrics import disagreement, ndcg

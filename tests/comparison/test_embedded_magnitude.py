@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from peckorder import MPRank, compare
+from peckorder import MPRank
+from peckorder import comparison as compare
 from peckorder.comparison import MAGNITUDE_RANKERS, PROBLEMS, Split
 from peckorder.metrics import disagreement, mean_squared_difference
 

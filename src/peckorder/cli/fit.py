@@ -10,7 +10,6 @@ import numpy as np
 
 from peckorder._core.errors import named, refusal
 from peckorder._core.validation import check_parameters, did_you_mean
-from peckorder.cli.models import remember_columns
 from peckorder.cli.options import FitOptions, OutputOptions, ids_of, roles_of, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json
 from peckorder.comparison.candidates import Candidate, plain_name
@@ -80,7 +79,6 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
             fitted = _fit_sparse(by_hand, source, options)
         else:
             fitted = _fit_table(by_hand, source, options)
-        remember_columns(fitted.model, fitted.task.column_roles)
         fitted.model.save(options.out)
     model, learnt = fitted.model, fitted.ranker
     features = getattr(model, "prepared_names_", getattr(model, "feature_names_in_", ()))

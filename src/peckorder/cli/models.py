@@ -1,7 +1,7 @@
 """The work of `peckorder explain` and `peckorder info`, and what models cannot be used for."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +22,6 @@ from peckorder.tables.files.paths import name_of, shown_out
 from peckorder.tables.files.read import iter_columns, letor_documents, read_table, write_columns
 from peckorder.tables.files.trec import documents_to_columns
 from peckorder.tables.model_rows import ModelRows, unscaled
-from peckorder.tables.roles import ColumnRole, Role
 
 _MOST_NAMES: Final = 20
 _MOST_VALUES: Final = 12
@@ -246,13 +245,6 @@ def _short_text(value: object) -> str:
     if isinstance(value, str) and value.startswith("<"):  # a number of values
         return value
     return short(value)
-
-
-def remember_columns(model: object, column_roles: Iterable[ColumnRole]) -> None:
-    """Let a model of columns know the names of its target and its queries."""
-    if isinstance(model, TableRanker):
-        by_role = {role: column for column, role, _ in column_roles}
-        model.target_, model.query_ = by_role.get(Role.TARGET), by_role.get(Role.QUERY)
 
 
 def known_columns(model: object) -> dict[str, str]:

@@ -280,6 +280,28 @@ class Interrupted(KeyboardInterrupt):
         self.contest = contest
 
 
+def entries(contest: Contest) -> list[dict[str, object]]:
+    """Return what is known of each candidate, the best first, with plain names."""
+    first = contest.measures[0]
+    found: list[dict[str, object]] = []
+    for result in contest.results:
+        behind = contest.behind(result)
+        found.append(
+            {
+                "ranker": result.name,
+                "from": result.origin or "baseline",
+                **{measure.name: result.mean(measure) for measure in contest.measures},
+                "half_width": contest.half_width(result.values[first.name]),
+                "behind": behind.mean,
+                "behind_half_width": behind.half_width,
+                "level_with_the_first": result is contest.best or behind.is_level,
+                "seconds_to_fit": float(np.median(result.seconds)) if result.seconds else None,
+                "chosen": result.chosen_text,
+            }
+        )
+    return found
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names as an enumeration."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

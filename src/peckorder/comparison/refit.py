@@ -25,6 +25,7 @@ from peckorder.tables.answers import Cuts
 from peckorder.tables.columns import drawn
 from peckorder.tables.features import Scaling
 from peckorder.tables.model_rows import gives_classes
+from peckorder.tables.roles import Role
 
 TASKS: Final = ("ordinal", "magnitude", "graded", "ratings")
 
@@ -108,6 +109,8 @@ def fit_table(case: TableCase, candidate: Candidate, seed: int = 0) -> FittedMod
         scaling = Scaling(np.zeros(n_runs), np.ones(n_runs))
     parts = None if scaling is None else (scaling.mean, scaling.scale)
     model = TableRanker._of(ranker, rows.coders, parts, answer)
+    by_role = {role: column for column, role, _ in case.column_roles}
+    model.target_, model.query_ = by_role.get(Role.TARGET), by_role.get(Role.QUERY)
     return FittedModel(model, ranker, chosen_settings(fitted.model))
 
 

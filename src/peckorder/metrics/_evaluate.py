@@ -1,6 +1,6 @@
 """Several metrics at once, with intervals; two rankings compared by them."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Self
@@ -325,6 +325,11 @@ def _table(headings: tuple[str, ...], rows: list[dict[str, Any]], sign: str = ""
         shown = [f"{x:.4f}" if isinstance(x, float) else str(x) for x in others]
         interval = f"{low:{sign}.4f} to {high:{sign}.4f}"
         lines.append((metric, f"{value:{sign}.4f}", interval, *shown))
+    return aligned(lines)
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Return lines of cells as text, in columns; all but the first to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(

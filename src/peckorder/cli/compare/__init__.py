@@ -8,28 +8,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
 from rich.console import RenderableType
 from rich.table import Table as Screen
 
 from peckorder import comparison, reports
 from peckorder._core.errors import refusal
 from peckorder.cli.compare.report import KINDS, embedded_report, embedded_rows, file_report
-from peckorder.cli.models import model_limits, remember_columns
+from peckorder.cli.models import model_limits
 from peckorder.cli.options import CompareOptions, OutputOptions, ids_of, roles_of, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
 from peckorder.comparison import Comparison
-from peckorder.comparison.contest import Contest, Interrupted, Result, run_contest
+from peckorder.comparison.contest import Contest, Interrupted, Result, entries, run_contest
 from peckorder.comparison.fusion import make_runs_case
-from peckorder.comparison.ratings_case import MOST_PEOPLE, RatingsCase, make_ratings_case
+from peckorder.comparison.leaderboard import make_case
+from peckorder.comparison.ratings_case import RatingsCase
 from peckorder.comparison.refit import refit
-from peckorder.comparison.table_case import MOST_ROWS, TableCase, make_table_case
+from peckorder.comparison.table_case import TableCase
 from peckorder.tables.columns import counted
 from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import file_format, read_columns
 from peckorder.tables.files.runs import as_run, read_qrels, read_run_columns, run_names
 from peckorder.tables.files.standard_streams import STDIN, is_standard
-from peckorder.tables.task import recognise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +75,6 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
                 raise refusal("save", "have a ranker of peckorder's to keep", "none in the contest")
             report_progress(0, None, f"Fitting {kept.name} to all rows")
             model = refit(case, contest, kept.name)
-            remember_columns(model, case.column_roles)
         limits = "" if model is None else model_limits(model)
         result = CompareResult(files, options, case, contest, seconds, kept, limits, is_new)
         report_progress(0, None, "Writing the report")
@@ -101,26 +99,17 @@ def load_case(files: tuple[str, ...], options: CompareOptions) -> TableCase | Ra
         )
     names = separate_columns(options.columns)
     columns = read_columns(file, format=options.format, ids=ids_of(options), names=names)
-    task = recognise(
+    return make_case(
         columns,
+        roles_of(options),
         task=options.task,
-        drop=options.drop or (),
         classes=options.classes,
-        **roles_of(options),
-    )
-    metric, seed = options.metric, options.seed
-    if task.kind == "ratings":
-        most = options.rows or MOST_PEOPLE
-        return make_ratings_case(columns, task, metric=metric, most_people=most, seed=seed)
-    most = options.rows or MOST_ROWS
-    return make_table_case(
-        columns,
-        task,
-        metric=metric,
-        most_rows=most,
-        seed=seed,
+        drop=options.drop or (),
         category=options.category or (),
         keep=options.keep or (),
+        metric=options.metric,
+        rows=options.rows,
+        seed=options.seed,
     )
 
 
@@ -164,22 +153,6 @@ def as_json(result: CompareResult) -> dict[str, object]:
     """Return the whole result for programs."""
     case, contest, kept = result.case, result.contest, result.kept
     first = contest.measures[0]
-    entries = []
-    for entry in contest.results:
-        behind = contest.behind(entry)
-        entries.append(
-            {
-                "ranker": entry.name,
-                "from": entry.origin or "baseline",
-                **{m.name: entry.mean(m) for m in contest.measures},
-                "half_width": contest.half_width(entry.values[first.name]),
-                "behind": behind.mean,
-                "behind_half_width": behind.half_width,
-                "level_with_the_first": entry is contest.best or behind.is_level,
-                "seconds_to_fit": float(np.median(entry.seconds)) if entry.seconds else None,
-                "chosen": entry.chosen_text,
-            }
-        )
     saved = None
     if kept is not None:
         file, limits = str(result.options.save), result.limits or None
@@ -194,7 +167,7 @@ def as_json(result: CompareResult) -> dict[str, object]:
         "folds": contest.n_splits,
         "seed": contest.seed,
         "intervals_over": contest.interval_unit,
-        "leaderboard": entries,
+        "leaderboard": entries(contest),
         "left_out": dict(contest.left_out),
         "undefined": contest.undefined,
         "seconds": result.seconds,

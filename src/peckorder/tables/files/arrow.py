@@ -4,9 +4,10 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -141,6 +142,27 @@ def _json_refusal(text: bytes, n_before: int, message: str) -> Exception:
         rule = "be all numbers or all text"
         return refusal(f"column {short(name)}", rule, " and ".join(kinds))
     return refusal("the file", "be lines of JSON", short(message, 200))
+
+
+def columns_of(data: Any) -> Columns:
+    """Return a frame of pandas or polars, or arrays by name, as columns.
+
+    They are those of the same table in a Parquet file.
+    """
+    try:
+        if hasattr(data, "to_arrow"):
+            table = data.to_arrow()
+        elif isinstance(data, Mapping):
+            table = pa.table({str(name): pa.array(column) for name, column in data.items()})
+        elif hasattr(data, "columns"):
+            table = pa.Table.from_pandas(data, preserve_index=False)
+        else:
+            rule = "be a frame, arrays by the names of columns, or a path"
+            raise refusal("data", rule, type(data).__name__, error=TypeError)
+    except pa.ArrowException as error:
+        raise refusal("data", "have columns of numbers, text or dates", shortened(error)) from None
+    check_distinct(table.column_names)
+    return to_columns("the table", table)
 
 
 def to_columns(source: str, table: pa.Table) -> Columns:

@@ -1,0 +1,125 @@
+"""`peckorder.compare` gives what the command gives, for frames and files alike."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import peckorder
+from support.command_line import run
+
+RANKERS = ["PRank", "MPRank", "RankBoost"]
+N = 90
+RNG = np.random.default_rng(0)
+SIZE = RNG.normal(size=N)
+FRAME = pd.DataFrame(
+    {
+        "size": SIZE,
+        "colour": np.array(["red", "blue", "<b>"])[np.arange(N) % 3],
+        "label": np.digitize(SIZE + 0.3 * RNG.normal(size=N), [-0.5, 0.5]) + 1,
+    }
+)
+
+
+def means(board):
+    return [(row["ranker"], row["mean rank loss"]) for row in board.to_dict()]
+
+
+@pytest.fixture(scope="module")
+def board():
+    return peckorder.compare(FRAME, rankers=RANKERS, folds=3)
+
+
+def test_the_leaderboard_and_the_model_are_those_of_the_command(board, tmp_path, capsys):
+    FRAME.to_parquet(tmp_path / "t.parquet")
+    words = ("compare", tmp_path / "t.parquet", "--folds", "3", "--rankers", ",".join(RANKERS))
+    saved, page = tmp_path / "m.peckorder", tmp_path / "page.html"
+    assert run(*words, "--save", saved, "-o", page, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(e["ranker"], e["mean rank loss"]) for e in found["leaderboard"]] == means(board)
+    assert board.task == found["task"] == "ordinal"
+    assert board.best_name_ == found["saved"]["ranker"]
+    rows = FRAME[["size", "colour"]]
+    loaded = peckorder.load(saved)
+    assert board.best_.predict(rows).tolist() == loaded.predict(rows).tolist()
+    assert (board.best_.target_, loaded.target_) == ("label", "label")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        lambda folder: pl.from_pandas(FRAME),
+        lambda folder: {name: FRAME[name].to_numpy() for name in FRAME},
+        lambda folder: FRAME.set_index(FRAME.index[::-1]),
+        lambda folder: FRAME.to_csv(folder / "t.csv", index=False) or folder / "t.csv",
+    ],
+    ids=["polars", "arrays", "another index", "a file"],
+)
+def test_other_forms_of_the_same_table(board, data, tmp_path):
+    other = peckorder.compare(data(tmp_path), rankers=RANKERS, folds=3)
+    assert means(other) == means(board)
+
+
+def test_as_text_frame_and_html(board):
+    text, html = repr(board), board._repr_html_()
+    assert text.splitlines()[0].split()[:4] == ["ranker", "mean", "rank", "loss"]
+    assert len(text.splitlines()) == len(board.names) + 2
+    assert html.count("<tr>") == len(board.names) + 1
+    frame = board.to_frame()
+    assert frame["ranker"].tolist() == list(board.names)
+    assert board.to_frame("polars")["ranker"].to_list() == list(board.names)
+    assert frame["behind"][0] == 0.0
+    assert any("colour" in note for note in board.notes) or board.notes == ()
+
+
+def test_options_reach_the_comparison():
+    steps = []
+    board = peckorder.compare(
+        FRAME,
+        target="size",
+        drop=["label"],
+        rankers=["MPRank"],
+        metric="disagreement",
+        folds=2,
+        seed=3,
+        progress=lambda *step: steps.append(step),
+    )
+    assert board.task == "magnitude"
+    assert next(iter(board.to_dict()[0])) == "ranker"
+    assert steps[-1][0] == steps[-1][1]
+
+
+def test_ratings_of_a_frame():
+    rng = np.random.default_rng(0)
+    user, item = np.divmod(np.flatnonzero(rng.random(900) < 0.7), 30)
+    frame = pd.DataFrame({"userId": user, "movieId": item, "rating": (user * item) % 5 + 1.0})
+    board = peckorder.compare(frame, rankers=["Nearest people"], folds=2)
+    assert board.task == "ratings"
+
+
+REFUSED = {
+    "no frame": (lambda: peckorder.compare(3), r"compare: data must be a frame, .*; got int\."),
+    "no column": (
+        lambda: peckorder.compare(FRAME, target="labl"),
+        r"compare: target must be a column of the table, .* Did you mean 'label'\?",
+    ),
+    "no ranker": (
+        lambda: peckorder.compare(FRAME, rankers=["PRang"]),
+        r"compare: rankers must be some of .* Did you mean 'PRank'",
+    ),
+    "one fold": (lambda: peckorder.compare(FRAME, folds=1), r"compare: folds must be"),
+    "no rows": (lambda: peckorder.compare(FRAME[:0]), r"compare: the table must have rows"),
+    "two lengths": (lambda: peckorder.compare({"a": [1, 2], "y": [1]}), r"compare: data must have"),
+    "baselines alone": (
+        lambda: peckorder.compare(FRAME, rankers=["Ridge"], folds=2).best_,
+        r"rankers must have one of peckorder's; got none in the leaderboard",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_refused(call, sentence):
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        call()
