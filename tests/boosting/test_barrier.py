@@ -7,10 +7,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost
+from peckorder._core.compiled.barrier import CANCELLED, barrier_wait
 from peckorder._core.compiled.jit import compiled
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.boosting.compiled import rounds
-from peckorder.boosting.compiled.rounds import CANCELLED, barrier_wait
 from peckorder.boosting.compiled.search_by_r import next_turn
 
 

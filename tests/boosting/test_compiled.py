@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
+from peckorder._core.compiled.bins import N_BINS, fill_bins
 from peckorder._core.compiled.jit import compiled
 from peckorder.boosting.compiled import binned_columns, graded_pairs, pairs, rounds, search_by_r
-from peckorder.boosting.compiled.binned_columns import N_BINS, TOGETHER
+from peckorder.boosting.compiled.binned_columns import TOGETHER
 from peckorder.boosting.compiled.graded_pairs import exp_moderate
 
 pytestmark = pytest.mark.jit_off
@@ -77,7 +78,7 @@ def test_a_bin_is_the_last_group_whose_top_is_not_below(case, n_cells):
     padded[: len(tops)] = tops
     bins = np.empty(len(column), dtype=np.uint8)
     cells = np.empty(n_cells, dtype=np.int16)
-    binned_columns.fill_bins(column, padded, len(tops), low, cells, bins)
+    fill_bins(column, padded, len(tops), low, cells, bins)
     for value, found in zip(column.tolist(), bins.tolist(), strict=True):
         if math.isnan(value):
             assert found == 255

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from peckorder._base import checked_weight
+from peckorder._core.compiled.bins import copy_columns
 from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Array, Floats, Ints, Matrix, MatrixLike
 from peckorder._core.validation import refuse_parameter
 from peckorder.boosting.columns import COPIED_TOGETHER, MOST_BINS, Cuts, allocate_cells
-from peckorder.boosting.compiled.binned_columns import copy_columns
 from peckorder.boosting.compiled.pairs import GradedPairs
 from peckorder.boosting.distribution import feedback_rows, graded_pair_set, unweighted_pairs
 from peckorder.boosting.rankboost import RankBoost, refuse_rows

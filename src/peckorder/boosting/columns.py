@@ -10,15 +10,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from peckorder._core.compiled.bins import N_BINS, copy_columns, cut_points, fill_bins
 from peckorder._core.threads import Team
 from peckorder._core.typing import Bools, Floats, Ints, Matrix, SparseMatrix
-from peckorder.boosting.compiled.binned_columns import (
-    N_BINS,
-    BinnedColumns,
-    copy_columns,
-    cut_points,
-    fill_bins,
-)
+from peckorder.boosting.compiled.binned_columns import BinnedColumns
 from peckorder.boosting.compiled.sorted_columns import SortedColumns
 
 # The most values that have a bin each; the last bin is for rows without one.

@@ -1,8 +1,7 @@
 """RankBoost's rounds: a weak ranking each, for the distribution the last one left."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
@@ -11,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
+from peckorder._core.compiled.barrier import cancelling
 from peckorder._core.errors import refusal
 from peckorder._core.threads import APART, Team
 from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
@@ -367,23 +367,13 @@ class _CompiledRounds:
         compiled.boost(0, 0, *arguments)
 
         def work(thread: slice, give_up: Callable[[], bool]) -> tuple[int, int]:
-            with _cancelling(state):
+            with cancelling(state):
                 return compiled.boost(thread.start, len(record), *arguments)
 
         # Ctrl-C may come before all threads are at work.
-        with _cancelling(state):
+        with cancelling(state):
             n_done, candidates.size = self._learner.team.share(n_threads, work)[0]
         return n_done
-
-
-@contextmanager
-def _cancelling(state: Ints) -> Iterator[None]:
-    """Let no thread wait at a barrier for one that has failed."""
-    try:
-        yield
-    except BaseException:
-        state[compiled.CANCELLED] = 1
-        raise
 
 
 def check_alpha(alpha: float) -> None:

@@ -6,12 +6,13 @@ from math import exp, inf
 
 import numpy as np
 
+from peckorder._core.compiled.bins import N_BINS
 from peckorder._core.errors import refusal
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled import pairs as pair_functions
 from peckorder.boosting.compiled import search_by_r, search_by_z
-from peckorder.boosting.compiled.binned_columns import N_BINS, TOGETHER, BinnedColumns, rank_binned
+from peckorder.boosting.compiled.binned_columns import TOGETHER, BinnedColumns, rank_binned
 from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.compiled.search_by_r import (
     Candidates,

@@ -1,9 +1,7 @@
 """Rounds of RankBoost in one compiled loop, and the scores that they give to rows.
 
 The loop is for graded rows and thresholds by |r|. The Python between compiled functions
-would otherwise cost more than a round on few rows. Its threads meet at a barrier, which
-is a hundred times as fast as Python's: a thread that is early spins until the last one
-arrives, so that the work between two barriers must be short, and all must be running.
+would otherwise cost more than a round on few rows. Its threads meet at barriers.
 
 Scores go by a table per feature. Feature u of those used is column features[u]; its
 thresholds ``starts[u] : starts[u + 1]`` ascend. A value above k of them has the score
@@ -16,14 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from peckorder._core.compiled.jit import (
-    atomic_add,
-    atomic_load,
-    atomic_store,
-    compiled,
-    inlined,
-    sched_yield,
-)
+from peckorder._core.compiled.barrier import barrier_wait, largest_of, share_of, sum_of
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder.boosting.compiled import graded_pairs
 from peckorder.boosting.compiled import search_by_r as search
@@ -39,11 +31,6 @@ _UP = 1.0 + 1e-15
 # What is recorded of a round.
 FEATURE, CUT, DEFAULT, ALPHA, LOG_TOTAL = range(5)
 RECORD = 5
-# What threads share at a barrier: how many have arrived, how often all have, whether
-# one has left for good.
-_ARRIVED, _GENERATION, CANCELLED = range(3)
-# Looks at the counter before the processor is yielded: some microseconds.
-_SPINS = 1 << 10
 
 
 class GradedDistribution(NamedTuple):
@@ -136,54 +123,6 @@ def add_ranking(alpha: float, ranking: Floats, scores: Floats) -> float:
 def add_drift(total_drift: float, moved: int, n_rows: int) -> float:
     """Return the total drift of potentials after a move, rounded up generously."""
     return (total_drift + 1.000001 * float(moved) + 4.0 * n_rows + 1024.0) * _UP
-
-
-@inlined
-def barrier_wait(n_threads: int, state: Ints) -> bool:
-    """Wait for the other threads; return False if one has left for good.
-
-    What any thread has written before, all see afterwards.
-    """
-    if n_threads == 1:
-        return True
-    generation = atomic_load(state, _GENERATION)
-    if atomic_add(state, _ARRIVED, 1) == n_threads - 1:
-        atomic_store(state, _ARRIVED, 0)
-        atomic_store(state, _GENERATION, generation + 1)
-        return True
-    n_spins = 0
-    while atomic_load(state, _GENERATION) == generation:
-        n_spins += 1
-        if n_spins % _SPINS == 0:
-            # The missing thread may be waiting for this processor.
-            sched_yield()
-            if atomic_load(state, CANCELLED) != 0:
-                return False
-    return True
-
-
-@inlined
-def share_of(thread: int, n_threads: int, n: int) -> tuple[int, int]:
-    """Return where the share of a thread of 0..n begins and ends."""
-    return n * thread // n_threads, n * (thread + 1) // n_threads
-
-
-@inlined
-def largest_of(values: Floats) -> float:
-    """Return the largest value of all threads."""
-    largest = values[0]
-    for k in range(1, values.shape[0]):
-        largest = max(largest, values[k])
-    return float(largest)
-
-
-@inlined
-def sum_of(values: Ints) -> int:
-    """Return the sum of the values of all threads."""
-    result = 0
-    for k in range(values.shape[0]):
-        result += values[k]
-    return result
 
 
 @inlined

@@ -10,15 +10,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from peckorder._core.compiled.bins import copy_columns, cut_points
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.columns import MOST_BINS, ZERO, Cuts, allocate_cells
-from peckorder.boosting.compiled.binned_columns import (
-    add_binned,
-    copy_columns,
-    cut_points,
-    sum_columns,
-)
+from peckorder.boosting.compiled.binned_columns import add_binned, sum_columns
 from peckorder.boosting.compiled.pairs import GradedPairs
 from peckorder.boosting.distribution import GradedPairSet
 from peckorder.boosting.thresholds import allocate_histograms

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from peckorder._core.compiled.bins import ABSTAINS, N_BINS
 from peckorder._core.errors import entry_named, named, refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints, PathLike
@@ -24,7 +25,6 @@ from peckorder.boosting.blocks import (
     reserve,
 )
 from peckorder.boosting.columns import Cuts, no_sorted
-from peckorder.boosting.compiled.binned_columns import ABSTAINS, N_BINS
 from peckorder.boosting.compiled.pairs import GradedPairs
 from peckorder.boosting.distribution import Distribution, GradedPairSet, unweighted_pairs
 from peckorder.boosting.run_rounds import Booster, Options
