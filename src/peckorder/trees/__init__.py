@@ -1,0 +1,1 @@
+"""Trees over binned columns, grown leaf by leaf on exact sums."""

@@ -1,0 +1,195 @@
+"""Growing one tree after another from the same columns."""
+
+from dataclasses import dataclass
+from math import frexp, inf, ldexp
+from typing import Final
+
+import numpy as np
+
+from peckorder._core.compiled.barrier import cancelling
+from peckorder._core.compiled.bins import N_BINS
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, Team, apart
+from peckorder._core.typing import Floats, Ints
+from peckorder.trees.columns import Columns
+from peckorder.trees.compiled import growth as grown
+from peckorder.trees.compiled import leaves as of_leaf
+from peckorder.trees.compiled import splits, sums
+from peckorder.trees.compiled.histograms import WIDTH
+from peckorder.trees.compiled.leaves import Growth
+from peckorder.trees.compiled.splits import Rules
+from peckorder.trees.forest import Tree
+
+# Sums stay below it, whatever the signs of their terms.
+_SUM_BITS: Final = 62
+_NO_ROWS: Final = np.empty((0, 2), dtype=np.int64)
+_DEEPEST: Final = 1 << 30
+# Values that one thread writes apart from those of others.
+_APART: Final = 16
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """How trees grow: the leaf that gains most is split first.
+
+    A split needs min_samples_leaf rows on either side; l2 is added to the curvature of
+    leaves; a split looks at each feature with probability max_features. Categories are
+    ordered by slope over curvature plus category_smoothing, and sides of theirs have
+    category_l2 added to their curvatures.
+    """
+
+    max_leaf_nodes: int = 31
+    max_depth: int | None = None
+    min_samples_leaf: int = 20
+    l2: float = 0.0
+    max_features: float = 1.0
+    category_smoothing: float = 10.0
+    category_l2: float = 10.0
+
+
+class Grower:
+    """Grows trees from columns, in threads; any number of them grows the same trees.
+
+    An objective may have several thresholds: a row then has a slope and a curvature for
+    each, and a split may divide the thresholds instead of the rows, so that the scores
+    of a row never fall from the first threshold to the last nor rise: the score of a
+    lower threshold is at least that of a higher one.
+
+    Memory: leaves x features x 256 bins x 16 bytes, and 32 bytes per row and threshold
+    (48 with several).
+    """
+
+    def __init__(
+        self, columns: Columns, options: TreeOptions, team: Team, n_thresholds: int = 1
+    ) -> None:
+        self.columns, self.options, self.n_thresholds = columns, options, n_thresholds
+        tiled = columns.tiled
+        n_tiles, n_rows = tiled.tiles.shape
+        n_entries = n_rows * max(n_tiles * WIDTH, 1)
+        n_threads = min(team.n_threads, 1 + n_entries // MIN_ITEMS_PER_THREAD["round_entries"])
+        self._team, self._n_threads = team, max(1, min(n_threads, max(n_tiles, 1)))
+        self._sums = np.empty((n_rows, n_thresholds, 2), dtype=np.int64)
+        self._growth = self._allocate()
+
+    def _allocate(self) -> Growth:
+        n_rows, n_thresholds = self.columns.n_rows, self.n_thresholds
+        n_padded = self.columns.tiled.tiles.shape[0] * WIDTH
+        n_leaves, threads = self.options.max_leaf_nodes, self._n_threads
+
+        def ints(*shape: int) -> Ints:
+            return np.zeros(shape, dtype=np.int64)
+
+        n_nodes = 2 * n_leaves - 1
+        return Growth(
+            rows=np.empty((2, n_rows * n_thresholds), dtype=np.int32),
+            gathered=np.empty((n_rows, 2), dtype=np.int64),
+            histograms=np.empty((n_leaves, n_padded, N_BINS, 2), dtype=np.int64),
+            level_sums=ints(n_leaves, n_thresholds, 2),
+            leaves=ints(n_leaves, of_leaf.LEAF),
+            limits=np.zeros((n_leaves, 3)),
+            best=ints(n_leaves, splits.SPLIT),
+            nodes=ints(n_nodes, of_leaf.NODE_INTS),
+            node_values=np.zeros((n_nodes, of_leaf.NODE_FLOATS)),
+            state=ints(of_leaf.STATE),
+            barrier=apart(ints(3)),
+            thread_levels=ints(threads, n_thresholds + _APART, 2)[:, :n_thresholds],
+            counts=ints(threads, _APART),
+            found=ints(threads, 2, 2 * _APART),
+            found_gains=np.zeros((threads, _APART)),
+            scratch=ints(threads, 2 * _APART),
+            order=ints(threads, N_BINS),
+            keys=np.zeros((threads, N_BINS)),
+        )
+
+    def grow(
+        self, slopes: Floats, curvatures: Floats, rows: Ints | None = None, seed: int = 0
+    ) -> Tree:
+        """Grow a tree from slopes and curvatures (n_rows, n_thresholds) of the objective.
+
+        The slope is the derivative of what is to become large by the score, the
+        curvature the second derivative of its negative: not below zero. rows, ascending,
+        are those to grow from; all without it.
+        """
+        n_rows = self.columns.n_rows
+        rules = self._rules(slopes, curvatures, seed)
+
+        def write(share: slice, _: Stop) -> None:
+            sums.write_sums(slopes, curvatures, share.start, share.stop, rules, self._sums)
+
+        self._team.share(n_rows, write, self._n_threads)
+        growth = self._growth
+        own = np.arange(n_rows) if rows is None else rows
+        growth.rows[0, : len(own)] = own
+        sums.sum_rows(own, self._sums, growth.level_sums[0])
+        slope, mass = growth.level_sums[0].sum(axis=0).tolist()
+        growth.leaves[0] = [0, 0, len(own), 0, 0, 0, self.n_thresholds, slope, mass]
+        growth.limits[0] = [-inf, inf, -inf]
+        growth.state[:] = 0
+        growth.state[of_leaf.N_LEAVES] = growth.state[of_leaf.N_NODES] = 1
+        growth.state[of_leaf.TOP] = len(own)
+        growth.barrier[:] = 0
+        is_whole = rows is None and self.n_thresholds == 1
+        whole = self._sums[:, 0] if is_whole else _NO_ROWS
+        data = grown.Data(self.columns.tiled, self._sums, whole)
+
+        def work(share: slice, _: Stop) -> int:
+            with cancelling(growth.barrier):
+                return int(grown.grow(share.start, data, rules, growth))
+
+        n_nodes = self._team.share(self._n_threads, work)[0]
+        return Tree.of_growth(self.columns, growth, n_nodes)
+
+    def _rules(self, slopes: Floats, curvatures: Floats, seed: int) -> Rules:
+        options, n_terms = self.options, self._sums.shape[0] * self.n_thresholds
+        row_bits = n_terms.bit_length()
+        return Rules(
+            max_leaves=options.max_leaf_nodes,
+            max_depth=_DEEPEST if options.max_depth is None else options.max_depth,
+            min_rows=options.min_samples_leaf,
+            l2=options.l2,
+            slope_unit=_unit(max(slopes.max(), -slopes.min()), _SUM_BITS - row_bits),
+            curvature_unit=_unit(curvatures.max(), _SUM_BITS - 2 * row_bits),
+            row_bits=row_bits,
+            feature_share=options.max_features,
+            seed=seed,
+            smoothing=options.category_smoothing,
+            category_l2=options.category_l2,
+        )
+
+    def add_to(self, scores: Floats, rate: float, others: Ints | None = None) -> None:
+        """Add to scores (n_rows, n_thresholds) `rate` times the tree that grew last.
+
+        others are the rows that it did not grow from.
+        """
+
+        def add_leaves(share: slice, _: Stop) -> None:
+            sums.add_leaves(share.start, rate, self._growth, scores)
+
+        self._team.share(self._n_threads, add_leaves)
+        if others is not None:
+
+            def add(share: slice, _: Stop) -> None:
+                own = others[share]
+                sums.add_to_rows(own, rate, self.columns.tiled, self._growth, scores)
+
+            self._team.share(len(others), add, self._n_threads)
+
+    def leaf_rows(self) -> list[tuple[int, Ints]]:
+        """Return for each leaf of the tree that grew last its node and its rows."""
+        growth = self._growth
+        leaves = growth.leaves[: growth.state[of_leaf.N_LEAVES]]
+        return [
+            (
+                int(leaf[of_leaf.NODE]),
+                growth.rows[leaf[of_leaf.BUFFER]][leaf[of_leaf.START] : leaf[of_leaf.STOP]],
+            )
+            for leaf in leaves
+        ]
+
+    def set_values(self, values: Floats) -> None:
+        """Replace what the nodes of the tree that grew last add."""
+        self._growth.node_values[: len(values), of_leaf.VALUE] = values
+
+
+def _unit(largest: float, bits: int) -> float:
+    """Return a power of two of which no value has as many as ``2**bits``."""
+    return ldexp(1.0, frexp(largest)[1] - bits) if largest > 0.0 else 1.0
