@@ -44,7 +44,7 @@ def bin_columns(
 ) -> Columns:
     """Cut the columns of X into at most `max_bins` bins each, four columns at a time.
 
-    X is dense, NaN where there is no value, or in CSR form; entries that it does not
+    X is dense, finite or NaN where there is no value, or in CSR form; entries that it does not
     store are zero if `unstored`, else missing. The values of a column that is_category
     (n_columns,) are the bins of its categories. Where rises (n_columns,) is 1 (-1),
     trees never fall (rise) with the column. Takes a byte per entry, O(n log n) time
@@ -119,6 +119,6 @@ def _cut(column: Floats, max_bins: int, cuts: Floats, cells: Ints, bins: Ints) -
         # Values of other rows may lie outside.
         top = np.fmax.reduce(column)
         low, tops[0] = float(np.fmin.reduce(column)), top
-    cut_values(ordered, tops, n_bins, cuts)
     fill_bins(column, tops, n_bins, low, cells, bins)
+    cut_values(column, bins, tops, n_bins, cuts)
     return n_bins

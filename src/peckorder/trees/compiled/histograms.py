@@ -52,27 +52,25 @@ def write_tile(bins: Ints, tile: Ints) -> None:
 
 
 @compiled
-def cut_values(ordered: Floats, tops: Floats, n_bins: int, cuts: Floats) -> None:
+def cut_values(column: Floats, bins: Ints, tops: Floats, n_bins: int, cuts: Floats) -> None:
     """Write to cuts (256,) from which value on rows are above a cut behind each bin.
 
     The middle between the smallest value in a bin and the largest in the next, if it
-    can be told from the latter; behind the last bin everything is above. ordered (n,)
-    ascends, without NaN; tops (256,) are the largest values of bins, which descend.
+    can be told from the latter; behind the last bin everything is above. bins (n,) are
+    those of the column, tops (256,) their largest values, which descend.
     """
-    low = 0
-    for b in range(n_bins - 2, -1, -1):
-        below, first, last = tops[b + 1], low, ordered.shape[0]
-        while first < last:
-            middle = (first + last) // 2
-            if ordered[middle] <= below:
-                first = middle + 1
-            else:
-                last = middle
-        low = first
-        above = np.float64(ordered[first])
+    for b in range(n_bins):
+        cuts[b] = np.inf
+    for i in range(np.uintp(column.shape[0])):
+        b = bins[i]
+        if b != ABSTAINS:
+            cuts[b] = min(cuts[b], column[i])
+    for b in range(n_bins - 1):
+        below, above = tops[b + 1], cuts[b]
         cut = 0.5 * below + 0.5 * above
         cuts[b] = cut if below < cut <= above else above
-    cuts[n_bins - 1] = -np.inf
+    if n_bins > 0:
+        cuts[n_bins - 1] = -np.inf
 
 
 @inlined
