@@ -1,0 +1,129 @@
+"""Speed of growing trees, and of going down them, beside LightGBM.
+
+Let nothing else run meanwhile. Both get the same slopes: squared error, 31 leaves, 20
+rows in a leaf, 255 bins.
+"""
+
+import argparse
+import os
+import platform
+from collections.abc import Callable
+from importlib.metadata import version
+
+import lightgbm
+import numpy as np
+
+from measure import at_least, in_turn, seconds, show
+from peckorder._core.threads import Team
+from peckorder.trees.columns import bin_columns
+from peckorder.trees.forest import Forest
+from peckorder.trees.growing import Grower, TreeOptions
+
+RATE = 0.1
+
+
+def table(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return X and a target that depends on some columns."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, n_columns))
+    y = X[:, :5].sum(axis=1) + np.sin(3 * X[:, 5]) + rng.standard_normal(n_rows)
+    return X, y
+
+
+class Ours:
+    """Trees of ours, grown one after another."""
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, team: Team) -> None:
+        self.columns = bin_columns(X, team)
+        self.grower = Grower(self.columns, TreeOptions(max_leaf_nodes=31), team)
+        self.y, self.scores = y[:, np.newaxis], np.zeros((len(y), 1))
+        self.curvatures, self.trees = np.ones((len(y), 1)), []
+
+    def grow(self) -> None:
+        """Grow one more."""
+        tree = self.grower.grow(self.y - self.scores, self.curvatures)
+        self.grower.add_to(self.scores, RATE)
+        self.trees.append(tree._replace(value=RATE * tree.value))
+
+
+def peer(X: np.ndarray, y: np.ndarray, n_threads: int, rows: bool) -> tuple[Callable, float]:
+    """Return LightGBM's booster, and the seconds of its binning."""
+    parameters = {
+        "objective": "l2", "num_leaves": 31, "learning_rate": RATE, "verbose": -1,
+        "num_threads": n_threads, "max_bin": 255, "min_sum_hessian_in_leaf": 0.0,
+        "force_row_wise": rows, "force_col_wise": not rows,
+    }  # fmt: skip
+    data = lightgbm.Dataset(X, y, params=parameters)
+    taken = seconds(data.construct)
+    return lightgbm.Booster(parameters, data), taken
+
+
+def growing(n_rows: int, n_columns: int, n_threads: int, repeats: int) -> None:
+    """Time trees."""
+    X, y = table(n_rows, n_columns)
+    print(f"\n{n_rows:,} rows x {n_columns}, {n_threads} threads")
+    with Team(n_threads) as team:
+        bin_columns(X[:5000], team)
+        binning = seconds(lambda: bin_columns(X, team))
+        ours = Ours(X, y, team)
+        by_column, theirs = peer(X, y, n_threads, rows=False)
+        by_row, _ = peer(X, y, n_threads, rows=True)
+        actions = {"ours": ours.grow, "by column": by_column.update, "by row": by_row.update}
+        best = in_turn(actions, repeats)
+    show("a tree of 31 leaves, ms", f"{1e3 * best['ours']:.1f}")
+    for way in ("by column", "by row"):
+        show(f"LightGBM's {way}, ms", f"{1e3 * best[way]:.1f}")
+    at_least(
+        "LightGBM's, the faster way, over ours",
+        min(best["by column"], best["by row"]) / best["ours"],
+        1.5,
+    )
+    show("binning, s", f"{binning:.2f}")
+    show("LightGBM's binning over ours", f"{theirs / binning:.2f}")
+
+
+def prediction(n_threads: int, repeats: int) -> None:
+    """Time the scores that 500 trees give to rows."""
+    X, y = table(20_000, 50)
+    new, _ = table(50_000, 50)
+    with Team(n_threads) as team:
+        ours = Ours(X, y, team)
+        for _ in range(500):
+            ours.grow()
+    forest = Forest.of(ours.trees, np.zeros(50, bool))
+    booster, _ = peer(X, y, n_threads, rows=False)
+    for _ in range(500):
+        booster.update()
+    actions = {
+        "ours": lambda: forest.add_scores(new, np.zeros((len(new), 1))),
+        "LightGBM": lambda: booster.predict(new, num_threads=n_threads),
+    }
+    best = in_turn(actions, repeats)
+    print("\n500 trees, 50,000 rows x 50, all threads of ours")
+    show("ours, microseconds per row", f"{1e6 * best['ours'] / len(new):.2f}")
+    at_least("LightGBM's time over ours", best["LightGBM"] / best["ours"], 1.0)
+
+
+def main() -> None:
+    """Run all parts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rows", type=int, help="of one table with --columns, instead of two")
+    parser.add_argument("--columns", type=int, default=50)
+    options = parser.parse_args()
+    names = ("numpy", "numba", "lightgbm")
+    print(", ".join(f"{name} {version(name)}" for name in names))
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores")
+    sizes = [(120_000, 136), (1_000_000, 50)]
+    if options.rows:
+        sizes = [(options.rows, options.columns)]
+    for n_rows, n_columns in sizes:
+        for n_threads in options.threads:
+            growing(n_rows, n_columns, n_threads, options.repeats)
+    if not options.rows:
+        prediction(max(options.threads), options.repeats)
+
+
+if __name__ == "__main__":
+    main()
