@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from peckorder._core.typing import Array
-from peckorder.storage.format.errors import Unstorable, unsuited
+from peckorder.storage.format.errors import Unstorable
 from peckorder.storage.format.labels import write_labels
 from peckorder.storage.format.scalars import scalar
 
@@ -47,5 +47,7 @@ def parameter(value: Any) -> Any:
     if isinstance(value, list):
         return [parameter(part) for part in value]
     if isinstance(value, dict):
-        raise unsuited(value)
+        if not all(isinstance(key, str) for key in value):
+            raise Unstorable("a dict with other keys than texts")
+        return {"dict": [[parameter(key), parameter(part)] for key, part in value.items()]}
     return scalar(value)

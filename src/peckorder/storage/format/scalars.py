@@ -70,12 +70,21 @@ def read_value(path: str, node: Any) -> Any:
         ((kind, text),) = node.items()
         if kind == "tuple" and isinstance(text, list):
             return tuple(read_value(path, part) for part in text)
+        if kind == "dict" and isinstance(text, list):
+            return dict(_pair(path, part) for part in text)
         try:
             if kind in _READERS:
                 return _READERS[kind](text)
         except (TypeError, ValueError, OverflowError):
             pass
     raise broken(path, "a plain value")
+
+
+def _pair(path: str, node: Any) -> tuple[str, Any]:
+    """Return an entry of a dict, with the name of a column as its key."""
+    if not (isinstance(node, list) and len(node) == 2 and isinstance(node[0], str)):
+        raise broken(path, "a plain value")
+    return node[0], read_value(path, node[1])
 
 
 def _of_float(text: Any) -> float:
