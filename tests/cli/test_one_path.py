@@ -172,3 +172,31 @@ def test_a_name_that_is_no_text_is_refused_in_a_file(made, tmp_path):
     write_file(tmp_path / "bad.peckorder", contents)
     with pytest.raises(ModelFileError, match=r"state\.target must be a text"):
         peckorder.load(tmp_path / "bad.peckorder")
+
+
+@pytest.mark.parametrize(
+    ("grades", "metrics_shown"),
+    [
+        ([-1, 0, 1, 2], ["disagreement"]),
+        ([1, 2, 3, 4], ["disagreement", "ndcg@10"]),
+        ([0, 1, 2, 3], ["ndcg@10", "ap", "rr"]),
+    ],
+)
+def test_grades_below_0_are_no_gains_and_good_rows_have_no_precision(
+    tmp_path, capsys, grades, metrics_shown
+):
+    rows = pd.DataFrame({"qid": [1, 1, 2, 2], "label": grades, "score": [0.1, 0.2, 0.3, 0.4]})
+    rows.to_csv(tmp_path / "o.csv", index=False)
+    assert list(measured(capsys, tmp_path / "o.csv")["metrics"]) == metrics_shown
+
+
+def test_few_whole_prices_are_real_numbers_to_a_model_of_prices(tmp_path, capsys):
+    a = 3.0 * np.arange(40.0)[::-1]
+    pd.DataFrame({"a": a, "price": 1000 + 7 * a}).to_csv(tmp_path / "t.csv", index=False)
+    model, ranked = tmp_path / "m.peckorder", tmp_path / "o.csv"
+    fit = ("fit", tmp_path / "t.csv", "--target", "price", "--ranker", "MPRank", "--quiet")
+    assert run(*fit, "-o", model) == 0
+    pd.DataFrame({"a": a[:5], "price": 1000 + 7 * a[:5]}).to_csv(tmp_path / "few.csv", index=False)
+    assert run("rank", model, tmp_path / "few.csv", "-o", ranked) == 0
+    found = measured(capsys, ranked, "--model", model)["metrics"]
+    assert list(found) == ["disagreement", "msd", "rmse", "mae"]

@@ -1,17 +1,20 @@
 """What commands print, for people and for programs."""
 
 import json as text
+import os
 import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
+from textwrap import fill
 from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table as Screen
 
@@ -25,6 +28,9 @@ _MOST_NAMES: Final = 6
 _UNSAFE: Final = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]"
 )
+_ANY_WIDTH: Final = 10_000
+# Names in the first column of a table are divided if they are longer.
+_MOST_NAME: Final = 30
 # Columns whose gaps are noted one by one.
 _MOST_GAPS: Final = 5
 
@@ -43,6 +49,8 @@ class ResultPrinter:
         self._json = output.json
         is_silent = output.quiet or output.json
         self.console = Console(quiet=is_silent, stderr=is_piped, soft_wrap=True)
+        if not self.console.is_terminal and "COLUMNS" not in os.environ:
+            self.console.width = _ANY_WIDTH
         self._bars = Console(stderr=True)
         self._shows_bars = self._bars.is_terminal and not output.quiet
         self._shows_lines = output.verbose and not output.quiet and not self._shows_bars
@@ -65,9 +73,20 @@ class ResultPrinter:
                 result = {**result, "notes": notes}
             line = text.dumps(as_plain(result), ensure_ascii=False)
             sys.stdout.write(_UNSAFE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", line) + "\n")
-        for shown_part in shown:
-            part = printable(shown_part) if isinstance(shown_part, str) else shown_part
+        for part in shown:
+            self.show(part)
+
+    def show(self, part: RenderableType) -> None:
+        """Print text, or a table as wide as the terminal; files and pipes take any width."""
+        if isinstance(part, Screen):
+            left_out = narrowed(part, self.console)
             self.console.print(part, highlight=False, markup=False)
+            if not left_out:
+                return
+            names = ", ".join(left_out)
+            part = f"The terminal is too narrow for {names}; see --json."
+        text_part = printable(part) if isinstance(part, str) else part
+        self.console.print(text_part, highlight=False, markup=False)
 
     @contextmanager
     def progress(self, label: str) -> Iterator[ReportProgress]:
@@ -245,6 +264,30 @@ def screen(title: str, headings: tuple[str, ...], rows: Iterable[Iterable[str | 
     for row in rows:
         table.add_row(*(printable(c) if isinstance(c, str) else number(c) for c in row))
     return table
+
+
+def narrowed(table: Screen, console: Console) -> list[str]:
+    """Make a table fit a console: headings on several lines, then without the last columns.
+
+    Returns the headings of the columns that were left out.
+    """
+    names, *others = table.columns
+    longest = max((len(str(cell)) for cell in names.cells), default=0)
+    names.min_width = min(max(longest, len(str(names.header))), _MOST_NAME)
+
+    def is_too_wide() -> bool:
+        needed: int = Measurement.get(console, options, table).maximum
+        return needed - max(longest - _MOST_NAME, 0) > console.width
+
+    options = console.options.update(max_width=_ANY_WIDTH)
+    if is_too_wide():
+        for column in others:
+            words = [*map(str, column.cells), *str(column.header).split()]
+            column.header = fill(str(column.header), max(map(len, words)))
+    left_out: list[str] = []
+    while len(table.columns) > 2 and is_too_wide():
+        left_out.insert(0, " ".join(str(table.columns.pop().header).split()))
+    return left_out
 
 
 def number(value: float) -> str:

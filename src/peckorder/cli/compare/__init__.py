@@ -65,7 +65,7 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
                 on_progress=report_progress,
             )
         except Interrupted as stop:
-            printer.console.print(board(stop.contest, perf_counter() - begin))
+            printer.show(board(stop.contest, perf_counter() - begin))
             raise
         seconds = perf_counter() - begin
         kept, model = None, None

@@ -40,6 +40,9 @@ from peckorder.tables.task import MOST_CLASSES, MOST_GRADES, whole_if_it_is
 from peckorder.tables.text_cells import order_of_words
 
 _LISTS: Final = ("ndcg@10", "ap", "rr")
+# Every row is good, as of ratings from 1 on; grades below 0 are no gains.
+_USUAL_OF_GOOD: Final = ("disagreement", "ndcg@10")
+_USUAL_BELOW_0: Final = ("disagreement",)
 LOSS: Final = "mean rank loss"
 RIGHT: Final = "exactly right"
 WRONG: Final = "zero-one loss"
@@ -119,6 +122,7 @@ def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
 def _of_table(file: str, options: EvaluateOptions) -> Measured:
     """Measure a table that has targets, and scores or predicted classes."""
     classes: Sequence[str] | None = options.classes
+    is_real = False
     names = ("target", "score", "predicted", "qid")
     given = {name: getattr(options, name) for name in names}
     known: dict[str, str] = {}
@@ -128,11 +132,12 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
         of_model = getattr(model, "classes_", np.empty(0))
         if classes is None and any(isinstance(label, str) for label in of_model.tolist()):
             classes = tuple(map(str, of_model.tolist()))
+        is_real = "target" in known and "qid" not in known and len(of_model) == 0
     qid = known.get("qid") if options.qid is None else options.qid
     ids = () if qid is None else (qid,)
     columns = read_columns(file, format=options.format, ids=ids)
     roles = find_roles(columns, given, known)
-    of_classes, of_lists = _chosen_metrics(columns, roles, options)
+    of_classes, of_lists = _chosen_metrics(columns, roles, options, is_real)
     labels = [roles.target, *([roles.predicted] if of_classes else [])]
     order_notes: tuple[str, ...] = ()
     if classes is None:
@@ -185,11 +190,12 @@ def _guessed_classes(columns: Columns, names: Iterable[str]) -> tuple[str, ...] 
 
 
 def _chosen_metrics(
-    columns: Columns, roles: Roles, options: EvaluateOptions
+    columns: Columns, roles: Roles, options: EvaluateOptions, is_real: bool
 ) -> tuple[list[str], list[str]]:
     """Return the measures of classes and of lists that are asked for, or the usual.
 
-    Those of scores by the kind of task that `compare` recognises in the targets.
+    Those of scores by the kind of task that `compare` recognises in the targets, unless
+    the model says that they are real numbers.
     """
     asked, has_classes = options.metric, roles.predicted not in (None, roles.score)
     if asked is None:
@@ -197,7 +203,7 @@ def _chosen_metrics(
         if roles.score is not None and has_classes:
             asked += ("disagreement",)
         elif roles.score is not None:
-            asked += _USUAL_OF_NUMBERS if _is_real(columns, roles) else _LISTS
+            asked += _USUAL_OF_NUMBERS if is_real else _usual_of_scores(columns, roles)
     of_classes = [measure for name in asked if (measure := class_measure(name))]
     of_lists = [name for name in asked if class_measure(name) is None]
     if of_classes and roles.predicted is None:
@@ -207,12 +213,19 @@ def _chosen_metrics(
     return of_classes, of_lists
 
 
-def _is_real(columns: Columns, roles: Roles) -> bool:
-    """Return whether targets are real numbers to `compare`, not grades or classes."""
+def _usual_of_scores(columns: Columns, roles: Roles) -> tuple[str, ...]:
+    """Return the measures for real numbers as targets, or for grades."""
     targets = with_numbers(columns, [roles.target]).arrays[roles.target]
     values = distinct(targets)
+    if not numeric(targets):
+        return _LISTS
     most = MOST_CLASSES if roles.query is None else MOST_GRADES
-    return numeric(targets) and not (len(values) <= most and is_whole(values))
+    if len(values) > most or not is_whole(values):
+        return _USUAL_OF_NUMBERS
+    lowest = min(values.tolist(), default=0)
+    if lowest < 0:
+        return _USUAL_BELOW_0
+    return _USUAL_OF_GOOD if lowest >= 1 else _LISTS
 
 
 def _targets(
