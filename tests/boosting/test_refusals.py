@@ -15,13 +15,16 @@ from support.helpers import exactly, raises_unchanged, same
 RNG = np.random.default_rng(0)
 X = np.round(RNG.standard_normal((12, 3)), 1) + 0.0
 Y, QID, ONES = np.arange(12) % 3, np.repeat([0, 1, 2], 4), np.ones(12)
-WEAK = "'threshold', 'feature', a regressor, a function of X and potentials, or a list of these"
+WEAK = (
+    "'tree', or 'threshold', 'feature', a regressor, a function of X and potentials, or a "
+    "list of these"
+)
 FLAG = "True or False"
 NO_NUMBERS = [float("nan"), float("inf"), "1", True, 1j]
 
 BAD = {
     "n_rounds": ("an integer >= 1", [0, -1, 1.0, True, None, "1"]),
-    "learning_rate": ("a finite number > 0", [0, -0.5, None, *NO_NUMBERS]),
+    "learning_rate": ("'auto' or a finite number > 0", [0, -0.5, None, *NO_NUMBERS]),
     "alpha": ("one of 'approximate', 'analytic', 'numeric'", ["third", None, 3, []]),
     "weak": (WEAK, ["thresholds", None, [], (), 3, ["threshold", "x"], [None]]),
     "cumulative": (FLAG, [1, None, "yes"]),
@@ -33,6 +36,14 @@ BAD = {
     "validation_fraction": ("None or a number > 0 and < 1", [0, 1, 1.0, -0.5, *NO_NUMBERS]),
     "n_iter_no_change": ("None or an integer >= 1", [0, -1, 1.0, True, "1"]),
     "warm_start": (FLAG, [1, None, "yes"]),
+    "loss": ("one of 'exponential', 'logistic'", ["hinge", None]),
+    "pair_weight": ("None or one of 'ndcg'", ["map", 1]),
+    "max_leaf_nodes": ("an integer >= 2", [1, None, 2.0]),
+    "max_depth": ("None or an integer >= 1", [0, 1.5]),
+    "min_samples_leaf": ("an integer >= 1", [0, 0.5, None]),
+    "l2": ("a finite number >= 0", [-1, None, *NO_NUMBERS]),
+    "max_features": ("a number > 0 and <= 1", [0, 2, "sqrt", None]),
+    "subsample": ("a number > 0 and <= 1", [0, 1.5, None]),
     "n_jobs": ("-1 or an integer >= 1", [0, -2, None, 1.0, True, "all"]),
 }
 NEAR = [
@@ -61,6 +72,34 @@ TOGETHER = {
     "patience": (
         {"n_iter_no_change": 3},
         "validation_fraction must be a number with n_iter_no_change; got None.",
+    ),
+    "trees beside others": (
+        {"weak": ["tree", "threshold"]},
+        "weak must have no others beside 'tree'; got ['tree', 'threshold'].",
+    ),
+    "analytic trees": (
+        {"alpha": "analytic", "weak": "tree"},
+        "alpha must be 'approximate' with weak='tree'; got 'analytic'.",
+    ),
+    "default for trees": (
+        {"default": 0, "weak": "tree"},
+        "default must be None with weak='tree'; got 0.",
+    ),
+    "smooth trees": (
+        {"smoothing": 0.1, "weak": "tree"},
+        "smoothing must be 'auto' with weak='tree'; got 0.1.",
+    ),
+    "logistic thresholds": (
+        {"loss": "logistic"},
+        "loss must be 'exponential' without weak='tree'; got 'logistic'.",
+    ),
+    "weights of pairs of thresholds": (
+        {"pair_weight": "ndcg"},
+        "pair_weight must be None without weak='tree'; got 'ndcg'.",
+    ),
+    "samples for thresholds": (
+        {"subsample": 0.5},
+        "subsample must be 1.0 without weak='tree'; got 0.5.",
     ),
     "validation and a warm start": (
         {"validation_fraction": 0.2, "warm_start": True},

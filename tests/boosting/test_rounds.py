@@ -84,7 +84,7 @@ def check_rounds(problem, model):
             if gain < UNCLEAR:
                 return gain, None, 0.0
             step = rankboost_oracle.step_of(model.alpha, sums, pairs, D, weak.h, model.smoothing)
-            step *= model.learning_rate
+            step *= 1.0 if model.learning_rate == "auto" else model.learning_rate
             has = total[weak.key] + step if weak.key in total else sums.r
             return gain, step, has if model.cumulative else 1.0
 

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import peckorder
 from peckorder import MPRank, MPRankCV, PRank, Ratings
 from peckorder.collaborative import PersonalRanker
 from peckorder.tables.answers import Cuts, LabelScale
+from peckorder.trees.forest import Forest
 from support.damaged_files import closed, opened
 from support.helpers import same, shown
 from support.stored_models import CASES, NEW, QUERY, RELEVANCE, X, Y
@@ -56,10 +58,10 @@ def assert_same_attributes(one, other):
             ), name
         elif isinstance(value, BaseEstimator):
             assert_same_attributes(value, theirs[name])
-        elif isinstance(value, Cuts | LabelScale):
-            for part, inner in vars(value).items():
-                found = np.asarray(getattr(theirs[name], part))
-                wanted = np.asarray(inner)
+        elif isinstance(value, Cuts | LabelScale | Forest):
+            for part in fields(value):
+                found = np.asarray(getattr(theirs[name], part.name))
+                wanted = np.asarray(getattr(value, part.name))
                 assert (found.dtype, found.tolist()) == (wanted.dtype, wanted.tolist())
         else:
             assert theirs[name] == value, name

@@ -109,7 +109,8 @@ def _boosted(model: Any, y: Any = Y, rows: Any = X, **options: Any) -> Case:
 
     def ask(fitted: Any) -> list[Any]:
         one_query = np.zeros(len(NEW))
-        return [fitted.predict(NEW), fitted.explain(NEW), fitted.rank(NEW, one_query)]
+        answers = [fitted.predict(NEW), fitted.rank(NEW, one_query)]
+        return [*answers, *([] if hasattr(fitted, "forest_") else [fitted.explain(NEW)])]
 
     is_warm = model.warm_start
     return Case(lambda: model.fit(rows, y, **options), ask, more if is_warm else None)
@@ -239,6 +240,22 @@ CASES: dict[str, Case] = {
     ),
     "rankboost-held-out": _boosted(
         RankBoost(n_rounds=12, validation_fraction=0.3, random_state=0), qid=QUERY
+    ),
+    "rankboost-tree": _boosted(
+        RankBoost(weak="tree", n_rounds=7, max_leaf_nodes=5, min_samples_leaf=3), rows=MISSING
+    ),
+    "rankboost-tree-warm": _boosted(
+        RankBoost(
+            weak="tree",
+            loss="logistic",
+            pair_weight="ndcg",
+            n_rounds=7,
+            max_leaf_nodes=4,
+            min_samples_leaf=3,
+            warm_start=True,
+            random_state=0,
+        ),
+        qid=QUERY,
     ),
     "table": _table(TableRanker(MPRank(C=10.0))),
     "table-text": _table(TableRanker(PRank(classes=[1, 2, 3, 4])), Y, text=True),

@@ -20,6 +20,7 @@ from peckorder._core.validation import refuse_parameter
 from peckorder.boosting.columns import COPIED_TOGETHER, MOST_BINS, Cuts, allocate_cells
 from peckorder.boosting.compiled.pairs import GradedPairs
 from peckorder.boosting.distribution import feedback_rows, graded_pair_set, unweighted_pairs
+from peckorder.boosting.parameters import check, options_of
 from peckorder.boosting.rankboost import RankBoost, refuse_rows
 from peckorder.boosting.run_rounds import Options
 from peckorder.feedback import Preferences
@@ -41,13 +42,13 @@ def options_for_blocks(model: RankBoost, where: str) -> Options:
 
     `where` ends the rule, as in "on a stream".
     """
-    model._check()
+    check(model)
     if model.weak not in ("threshold", ["threshold"], ("threshold",)):
         refuse_parameter(model, "weak", f"be 'threshold' {where}")
     for name, required in _REQUIRED.items():
         if getattr(model, name) != required:
             refuse_parameter(model, name, f"be {required!r} {where}")
-    return model._options()
+    return options_of(model)
 
 
 class CheckedBlocks:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import pairwise
 from math import ceil, log, log2
 from typing import TypeAlias, TypeVar
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Array, Floats, Ints
-from peckorder.boosting.compiled import graded_pairs, rounds
+from peckorder.boosting.compiled import graded_pairs, pair_losses, rounds
 from peckorder.boosting.compiled import pairs as compiled
+from peckorder.boosting.compiled.pair_losses import Swaps
 from peckorder.boosting.compiled.pairs import GradedPairs, ListedPairs
 from peckorder.feedback import GradedRows, PairList, Pairs, Preferences
 
@@ -38,6 +40,13 @@ class GradedPairSet:
             base=np.empty(self.n_masses),
             log_mass=np.empty(n_levels),
         )
+
+    @cached_property
+    def n_pairs(self) -> int:
+        """The number of pairs."""
+        levels, starts = self.pairs.levels, self.pairs.starts
+        first_of_query = np.repeat(starts[levels[:-1]], np.diff(levels))
+        return int(np.sum(np.diff(starts) * (starts[:-1] - first_of_query)))
 
     @cached_property
     def numbered_pairs(self) -> GradedPairs:
@@ -83,6 +92,14 @@ class GradedPairSet:
 
         return sum(self.share(team, work))
 
+    def add_masses(self, log_total: float, masses: Floats, team: Team) -> None:
+        """Add to masses (n,) the weights of the pairs of each row."""
+
+        def work(first: int, last: int) -> None:
+            graded_pairs.add_masses(first, last, self.pairs, self.sums, log_total, masses)
+
+        self.share(team, work)
+
     def moments(self, scores: Floats, log_total: float, ranking: Floats) -> Moments:
         """Return the sums of D, D s and D s**2 for ``s = h(x0) - h(x1)``."""
         return compiled.moments_graded(self.numbered_pairs, scores, log_total, ranking)
@@ -90,6 +107,41 @@ class GradedPairSet:
     def span(self, ranking: Floats) -> float:
         """Return the largest |s|."""
         return compiled.span_graded(self.numbered_pairs, ranking)
+
+    def largest_gap(self, scores: Floats) -> float:
+        """Return the most by which the worse row of a pair is above the better one."""
+        levels, starts, rows, *_ = self.numbered_pairs
+        lowest = np.minimum.reduceat(scores[rows], starts[:-1])
+        highest = np.maximum.reduceat(scores[rows], starts[:-1])
+        return max(
+            float((np.maximum.accumulate(highest[a : b - 1]) - lowest[a + 1 : b]).max())
+            for a, b in pairwise(levels.tolist())
+            if b - a > 1
+        )
+
+    def add_derivatives(
+        self,
+        swaps: Swaps,
+        scores: Floats,
+        top: float,
+        slopes: Floats,
+        curvatures: Floats,
+        *,
+        team: Team,
+    ) -> Floats:
+        """Add the derivatives of a loss by the scores of rows; return sums over pairs."""
+        sums = np.empty((self.n_masses, pair_losses.SUMS))
+
+        def work(queries: slice, _: object) -> None:
+            first, last = queries.start, queries.stop
+            if len(swaps.gain):
+                pair_losses.write_discounts(first, last, self.pairs, scores, swaps)
+            pair_losses.graded_derivatives(
+                first, last, self.pairs, swaps, scores, top, slopes, curvatures, sums
+            )
+
+        team.share(self.n_masses, work, max(1, self.n_pairs // MIN_ITEMS_PER_THREAD["rows"]))
+        return np.asarray(sums.sum(axis=0))
 
 
 class ListedPairSet:
@@ -117,6 +169,10 @@ class ListedPairSet:
         compiled.spread_listed(self.pairs, self._scores, log_total, potentials)
         return compiled.drift(potentials, before) if overwrite else 0
 
+    def add_masses(self, log_total: float, masses: Floats, team: Team) -> None:
+        """Add to masses (n,) the weights of the pairs of each row."""
+        compiled.add_masses_listed(self.pairs, self._scores, log_total, masses)
+
     def moments(self, scores: Floats, log_total: float, ranking: Floats) -> Moments:
         """Return the sums of D, D s and D s**2."""
         return compiled.moments_listed(self.pairs, scores, log_total, ranking)
@@ -124,6 +180,25 @@ class ListedPairSet:
     def span(self, ranking: Floats) -> float:
         """Return the largest |s|."""
         return compiled.span_listed(self.pairs, ranking)
+
+    def largest_gap(self, scores: Floats) -> float:
+        """Return the most by which the worse row of a pair is above the better one."""
+        return float((scores[self.pairs.worse] - scores[self.pairs.better]).max())
+
+    def add_derivatives(
+        self,
+        swaps: Swaps,
+        scores: Floats,
+        top: float,
+        slopes: Floats,
+        curvatures: Floats,
+        *,
+        team: Team,
+    ) -> Floats:
+        """Add those of the logistic loss by the scores of rows; return sums over pairs."""
+        sums = np.empty((1, pair_losses.SUMS))
+        pair_losses.listed_derivatives(self.pairs, scores, slopes, curvatures, sums)
+        return np.asarray(sums[0])
 
 
 PairSet: TypeAlias = GradedPairSet | ListedPairSet
@@ -158,6 +233,10 @@ class Distribution:
         """Go to other scores."""
         self.scores = scores
         self.weigh(scores)
+        self.spread()
+
+    def spread(self) -> None:
+        """Find the potentials at the scores that were weighed last."""
         pair_sets, potentials = self.pair_sets, self.potentials
         if len(pair_sets) == 1:
             moved = pair_sets[0].spread(self.log_total, True, potentials, self.team)
@@ -174,6 +253,13 @@ class Distribution:
         top = max(pairs.weigh(scores, self.team) for pairs in self.pair_sets)
         mass = sum(pairs.total(top, self.mass_unit) for pairs in self.pair_sets)
         self.log_total = graded_pairs.log_of_total(top, mass, self.mass_unit)
+
+    def masses(self) -> Floats:
+        """Return the sum of D over the pairs of each row, at the scores weighed last."""
+        masses = np.zeros(len(self.potentials))
+        for pairs in self.pair_sets:
+            pairs.add_masses(self.log_total, masses, self.team)
+        return masses
 
     def moments(self, scores: Floats, ranking: Floats) -> Moments:
         """Return the sums of D, D s and D s**2 at other scores, s = h(x0) - h(x1).

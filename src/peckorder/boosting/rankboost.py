@@ -13,23 +13,9 @@ from peckorder._base import ScoreEstimator, all_or_nothing, checked_offset, chec
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.threads import Team, allowed, n_cores
 from peckorder._core.typing import Floats, Matrix, MatrixLike, Seed
-from peckorder._core.validation import (
-    Rule,
-    Rules,
-    boolean,
-    check_csr,
-    check_parameters,
-    finite,
-    fraction,
-    masked_as_nan,
-    not_negative,
-    one_of,
-    optional,
-    positive,
-    refuse_parameter,
-    whole,
-)
+from peckorder._core.validation import Rules, check_csr, masked_as_nan, refuse_parameter
 from peckorder.boosting.distribution import feedback_rows
+from peckorder.boosting.parameters import RULES, check, has_trees, options_of, tree_settings_of
 from peckorder.boosting.round_record import (
     BOOSTED,
     RECORD,
@@ -38,26 +24,12 @@ from peckorder.boosting.round_record import (
     ScoreTable,
     recorded,
 )
-from peckorder.boosting.run_rounds import EarlyStopping, InMemoryBooster, Options
+from peckorder.boosting.run_rounds import EarlyStopping, InMemoryBooster
+from peckorder.boosting.tree_rounds import TreeBooster, TreeRanking
 from peckorder.boosting.weak_learners import ranked
 from peckorder.feedback import GradedRows, Preferences
 from peckorder.metrics import metric_by_name
-
-_WORDS = ("threshold", "feature")
-
-
-def _several(weak: object) -> tuple[Any, ...]:
-    return tuple(weak) if isinstance(weak, list | tuple) else (weak,)
-
-
-def _is_weak(value: object) -> bool:
-    return len(_several(value)) > 0 and all(
-        weak in _WORDS
-        if isinstance(weak, str)
-        else not isinstance(weak, type)
-        and (callable(weak) or (hasattr(weak, "fit") and hasattr(weak, "predict")))
-        for weak in _several(value)
-    )
+from peckorder.trees.forest import Forest
 
 
 @entry
@@ -73,14 +45,15 @@ class RankBoost(ScoreEstimator, stored=True):
     The share of wrong (or tied) pairs is at most the product of all Z. A weak ranking
     is a feature above a threshold, h(x) = [f(x) > theta], with a default for rows on
     which the feature abstains; features may be anything whose order has a meaning:
-    their scale has none.
+    their scale has none. With ``weak="tree"`` it is a tree of several thresholds.
 
     Parameters
     ----------
     n_rounds : int, default=50
-        How many weak rankings to add.
-    learning_rate : float, default=1.0
-        Every alpha is multiplied by this.
+        How many weak rankings to add. Trees of the default learning rate often need
+        more: 100 to 300, chosen by `validation_fraction`.
+    learning_rate : "auto" or float, default="auto"
+        Every alpha is multiplied by this. "auto" is 1.0, and 0.1 for trees.
     alpha : {"approximate", "analytic", "numeric"}, default="approximate"
         The weight of a ranking, the paper's third, second and first method.
         "approximate" is ``log((1 + r) / (1 - r)) / 2`` with ``r = sum D (h(x1) -
@@ -90,8 +63,9 @@ class RankBoost(ScoreEstimator, stored=True):
         whatever the values of h: in closed form for thresholds, else by a safeguarded
         Newton iteration on the slope of log Z, which is convex. Its error at least
         halves every other step, and near the minimum is squared in each.
-    weak : {"threshold", "feature"}, object or list of these, default="threshold"
-        Where weak rankings come from. "feature" takes the features themselves. A
+    weak : {"threshold", "feature", "tree"}, object or list, default="threshold"
+        Where weak rankings come from. "feature" takes the features themselves. "tree"
+        grows a tree in every round, and stands alone: see Notes. A
         regressor is fitted to the potentials of the rows (by how much the weight of
         pairs in which a row is the better one exceeds that of the others); its
         predictions, scaled to differ by 1 at most, are the ranking. A function
@@ -123,16 +97,40 @@ class RankBoost(ScoreEstimator, stored=True):
         The name of that metric, as in `peckorder.metrics.evaluate`.
     warm_start : bool, default=False
         Go on from the rounds of the last fit, on the same data.
+    loss : {"exponential", "logistic"}, default="exponential"
+        For trees: what a pair x0, x1 costs, ``exp(H(x0) - H(x1))`` as in the paper, or
+        ``log(1 + exp(H(x0) - H(x1)))``, which pairs that are far off change less.
+    pair_weight : {None, "ndcg"}, default=None
+        For trees: "ndcg" multiplies the weight of a pair in every round by the change
+        of NDCG (gains ``2**y - 1``, all ranks) if its rows were exchanged at the scores
+        so far, as LambdaMART does. Rows with equal scores count as in the worst order.
+    max_leaf_nodes : int, default=15
+        The most leaves of a tree.
+    max_depth : int or None, default=None
+        The most splits on the way to a leaf.
+    min_samples_leaf : int, default=20
+        The least rows of a leaf.
+    l2 : float, default=1.0
+        Added to the curvature of a leaf, in units of which a row has 1 in the mean at
+        the start: larger values make the scores of small leaves smaller.
+    max_features : float, default=1.0
+        The share of features that a split of a tree may take, drawn for every split.
+    subsample : float, default=1.0
+        The share of queries that a tree is grown from, drawn for every tree.
+    monotonic_cst : array-like of {-1, 0, 1}, dict or None, default=None
+        For trees: 1 where scores must not fall with a feature, -1 where they must not
+        rise; by position, or by name.
     n_jobs : int, default=-1
         Threads; -1 for one per processor. The model does not depend on them.
     random_state : int, RandomState or None, default=None
-        Which queries are held out.
+        Which queries are held out; which features and queries trees see.
 
     Attributes
     ----------
     weak_rankers_ : structured ndarray of shape (n_rounds_,)
         feature, threshold, default and alpha of each round. A threshold of NaN stands
-        for the feature itself, a feature of -1 for a ranking in `own_rankings_`.
+        for the feature itself, a feature of -1 for a ranking in `own_rankings_`, or for
+        a tree.
     own_rankings_ : list
         The rankings found by custom learners, in the order of rounds.
     n_rounds_ : int
@@ -142,7 +140,8 @@ class RankBoost(ScoreEstimator, stored=True):
         share of pairs that are wrong or tied. With an offset it begins with the
         offset's own bound.
     feature_importances_ : ndarray of shape (n_features,)
-        The share of each feature in the fall of the bound's logarithm.
+        The share of each feature in the fall of the bound's logarithm; of trees, in
+        what their splits gain.
     smoothing_ : float
         The smoothing that was used.
     validation_scores_ : ndarray
@@ -162,6 +161,16 @@ class RankBoost(ScoreEstimator, stored=True):
     take one byte per entry, others up to 21, more while being sorted. Potentials are
     exact integers in units of 2**-61, so that the model is the same, bit for bit, for
     any number of threads, and for dense and sparse X.
+
+    Trees are grown leaf by leaf to second order: the slope of a row is its potential,
+    its curvature the sum of D over the pairs that it is in, and a leaf adds the
+    learning rate times ``sum slope / (sum curvature + l2)``, halved until Z is at most
+    1. So `bounds_` never rises, and bounds the share of wrong pairs for trees as well;
+    with the logistic loss it is the mean loss over log(2). With ``pair_weight="ndcg"``
+    trees descend on other weights, so that it may rise, but is valid. A round on trees
+    costs O(rows x features), one with the logistic loss or ``pair_weight="ndcg"``
+    O(pairs) more, which is much if a query has ten thousands of rows. Slopes are summed
+    as integers, so that trees do not depend on threads either.
 
     Successive halving over ``n_rounds`` works; over ``n_samples`` it cuts queries.
 
@@ -186,43 +195,13 @@ class RankBoost(ScoreEstimator, stored=True):
     """
 
     _stored_fields: ClassVar = BOOSTED
-    _rules: ClassVar[Rules] = {
-        "n_rounds": whole(1),
-        "learning_rate": positive,
-        "alpha": one_of("approximate", "analytic", "numeric"),
-        "weak": Rule(
-            "'threshold', 'feature', a regressor, a function of X and potentials, or a "
-            "list of these",
-            _is_weak,
-        ),
-        "cumulative": boolean,
-        "default": optional(finite),
-        "missing": one_of("zero", "abstain"),
-        "smoothing": Rule(
-            "'auto' or a number >= 0",
-            lambda value: str(value) == "auto" or not_negative.accepts(value),
-        ),
-        "max_bins": Rule(
-            "None or an integer from 2 to 255",
-            lambda value: value is None or (whole(2).accepts(value) and value <= 255),
-        ),
-        "query_weight": one_of("pairs", "equal"),
-        "validation_fraction": Rule(
-            "None or a number > 0 and < 1",
-            lambda value: value is None or (fraction.accepts(value) and value < 1),
-        ),
-        "n_iter_no_change": optional(whole(1)),
-        "warm_start": boolean,
-        "n_jobs": Rule(
-            "-1 or an integer >= 1", lambda value: whole(-1).accepts(value) and value != 0
-        ),
-    }
+    _rules: ClassVar[Rules] = RULES
 
     def __init__(
         self,
         *,
         n_rounds: int = 50,
-        learning_rate: float = 1.0,
+        learning_rate: float | str = "auto",
         alpha: str = "approximate",
         weak: object = "threshold",
         cumulative: bool = True,
@@ -235,6 +214,15 @@ class RankBoost(ScoreEstimator, stored=True):
         n_iter_no_change: int | None = None,
         metric: str = "disagreement",
         warm_start: bool = False,
+        loss: str = "exponential",
+        pair_weight: str | None = None,
+        max_leaf_nodes: int = 15,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 20,
+        l2: float = 1.0,
+        max_features: float = 1.0,
+        subsample: float = 1.0,
+        monotonic_cst: object = None,
         n_jobs: int = -1,
         random_state: Seed = None,
     ) -> None:
@@ -252,6 +240,15 @@ class RankBoost(ScoreEstimator, stored=True):
         self.n_iter_no_change = n_iter_no_change
         self.metric = metric
         self.warm_start = warm_start
+        self.loss = loss
+        self.pair_weight = pair_weight
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.l2 = l2
+        self.max_features = max_features
+        self.subsample = subsample
+        self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -308,6 +305,13 @@ class RankBoost(ScoreEstimator, stored=True):
         scores = np.zeros(rows.shape[0])
         if offset is not None:
             scores += checked_offset(offset, len(scores))
+        if hasattr(self, "forest_"):
+            for t in range(self.n_rounds_):
+                scores = scores.copy()
+                added = scores[:, np.newaxis]
+                self.forest_.add_scores(rows, added, slice(t, t + 1), unstored=self._unstored)
+                yield scores
+            return
         ranked_rows = RankedRows(rows, unstored=self._unstored)
         for round_ in recorded(self.weak_rankers_, self.own_rankings_):
             scores = scores + round_.alpha * ranked_rows.values(round_)
@@ -338,6 +342,8 @@ class RankBoost(ScoreEstimator, stored=True):
         """
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
+        if hasattr(self, "forest_"):
+            refuse_parameter(self, "weak", "not be 'tree' to explain scores")
         return self._table.contributions(rows, unstored=self._unstored)
 
     def __sklearn_tags__(self) -> Tags:
@@ -347,23 +353,8 @@ class RankBoost(ScoreEstimator, stored=True):
         return tags
 
     def _n_threads(self) -> int:
-        self._check()
+        check(self)
         return n_cores() if self.n_jobs == -1 else allowed(self.n_jobs)
-
-    def _check(self) -> None:
-        """Refuse parameters that break a rule, alone or together."""
-        check_parameters(self, self._rules)
-        metric_by_name(self.metric, "metric")
-        words = [weak for weak in _several(self.weak) if isinstance(weak, str)]
-        if "threshold" in words and self.default not in (None, 0, 1):
-            refuse_parameter(self, "default", "be None, 0 or 1 for thresholds")
-        if "feature" in words and self.alpha == "analytic":
-            rule = "be 'approximate' or 'numeric' with weak='feature'"
-            refuse_parameter(self, "alpha", rule)
-        if self.n_iter_no_change is not None and self.validation_fraction is None:
-            refuse_parameter(self, "validation_fraction", "be a number with n_iter_no_change")
-        if self.warm_start and self.validation_fraction is not None:
-            refuse_parameter(self, "validation_fraction", "be None with warm_start")
 
     def _fit(
         self,
@@ -390,11 +381,20 @@ class RankBoost(ScoreEstimator, stored=True):
         rows = feedback_rows(preferences, weight)
         if len(rows) == 0:
             _refuse_preferences(preferences)
-        booster = InMemoryBooster(X, rows, preferences, weight, start, self._options(), team)
-        if is_warm:
-            booster.repeat(self.weak_rankers_, self.own_rankings_)
-        booster.boost(stopping)
-        self._publish(booster.log, stopping, has_offset=offset is not None)
+        arguments = X, rows, preferences, weight, start
+        if has_trees(self):
+            self._check_trees(preferences)
+            trees = TreeBooster(*arguments, tree_settings_of(self), team)
+            if is_warm:
+                trees.repeat(self.forest_, self.weak_rankers_["alpha"])
+            trees.boost(stopping)
+            self._publish(trees.log, stopping, has_offset=offset is not None)
+        else:
+            booster = InMemoryBooster(*arguments, options_of(self), team)
+            if is_warm:
+                booster.repeat(self.weak_rankers_, self.own_rankings_)
+            booster.boost(stopping)
+            self._publish(booster.log, stopping, has_offset=offset is not None)
         self._has_queries = any(
             isinstance(part, GradedRows) and len(part.offsets) > 2 for part in preferences.parts
         )
@@ -437,23 +437,20 @@ class RankBoost(ScoreEstimator, stored=True):
         weight[stopping.rows] = 0.0
         return stopping, weight
 
-    def _options(self) -> Options:
-        return Options(
-            n_rounds=self.n_rounds,
-            learning_rate=float(self.learning_rate),
-            alpha=self.alpha,
-            weak=_several(self.weak),
-            cumulative=bool(self.cumulative),
-            default=self.default,
-            unstored=self.missing == "zero",
-            smoothing=None if self.smoothing == "auto" else float(self.smoothing),
-            max_bins=self.max_bins,
-            equal_queries=self.query_weight == "equal",
-        )
+    def _check_trees(self, preferences: Preferences) -> None:
+        """Refuse what needs queries where there are none."""
+        is_graded = len(preferences.parts) == 1 and isinstance(preferences.parts[0], GradedRows)
+        for name, default in (("pair_weight", None), ("subsample", 1.0)):
+            if getattr(self, name) != default and not is_graded:
+                refuse_parameter(self, name, f"be {default!r} with listed pairs")
 
     def _scores(self, X: MatrixLike) -> Floats:
         check_is_fitted(self)
         X = self._rows(X, reset=False)
+        if hasattr(self, "forest_"):
+            added = np.zeros((X.shape[0], 1))
+            self.forest_.add_scores(X, added, unstored=self._unstored)
+            return added[:, 0]
         scores = self._table.scores(X, unstored=self._unstored)
         alphas = self.weak_rankers_["alpha"][self.weak_rankers_["feature"] < 0]
         for alpha, ranking in zip(alphas.tolist(), self.own_rankings_, strict=True):
@@ -476,7 +473,13 @@ class RankBoost(ScoreEstimator, stored=True):
         self, log: RoundLog, stopping: EarlyStopping | None = None, *, has_offset: bool = False
     ) -> None:
         n_rounds = len(log.rounds) if stopping is None else stopping.best
-        if len(log.rounds) == 0:
+        if len(log.rounds) == 0 and has_trees(self):
+            warn(
+                "no feature divides the rows of pairs, min_samples_leaf on either side, so "
+                "that it helps; all scores are equal.",
+                ConvergenceWarning,
+            )
+        elif len(log.rounds) == 0:
             warn(
                 "no weak ranking separates the rows of a pair, so that "
                 "all scores are equal. Do all features abstain? If they fall with "
@@ -491,11 +494,19 @@ class RankBoost(ScoreEstimator, stored=True):
             )
         rounds = log.rounds[:n_rounds]
         self.weak_rankers_ = np.array([tuple(r[:4]) for r in rounds], dtype=RECORD)
-        self.own_rankings_ = [r.ranking for r in rounds if r.ranking is not None]
+        trees = [r.ranking.tree for r in rounds if isinstance(r.ranking, TreeRanking)]
+        self.__dict__.pop("forest_", None)
+        self.own_rankings_ = []
+        if has_trees(self):
+            self.forest_ = Forest.of(trees, np.zeros(self.n_features_in_, dtype=bool))
+        else:
+            self.own_rankings_ = [r.ranking for r in rounds if r.ranking is not None]
         self.n_rounds_ = n_rounds
         self.bounds_ = log.bounds(n_rounds)
         self.smoothing_ = log.smoothing
-        self.feature_importances_ = self._importances(log.log_bounds)
+        self.feature_importances_ = (
+            self.forest_.importances() if has_trees(self) else self._importances(log.log_bounds)
+        )
         if stopping is not None:
             self.validation_scores_ = np.array(stopping.values)
         elif hasattr(self, "validation_scores_"):

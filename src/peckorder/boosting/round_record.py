@@ -15,9 +15,10 @@ from peckorder._core.typing import Array, Floats, Ints, Matrix
 from peckorder._core.validation import as_rows
 from peckorder.boosting.compiled.rounds import FeatureTables, add_scores
 from peckorder.boosting.weak_learners import Ranking, ranked
-from peckorder.storage.fields import Field, Table, flag, floats, ints, nested, number
+from peckorder.storage.fields import OMITTED, Field, Table, flag, floats, ints, nested, number
 from peckorder.storage.format import Node
 from peckorder.storage.models import stored_parameter
+from peckorder.trees.forest import FOREST, Forest
 
 # In a model file: sums of weights must be finite.
 _LARGEST_ALPHA = 1e100
@@ -207,14 +208,37 @@ _RANKERS = Table(
 )
 
 
+def tree_records(alphas: Floats) -> Array:
+    """Return records of trees: weights alone."""
+    rankers = np.full(len(alphas), np.nan, dtype=RECORD)
+    rankers["feature"], rankers["alpha"] = -1, alphas
+    return rankers
+
+
 def _plain_rankers(model: Any) -> Any:
+    if hasattr(model, "forest_"):
+        return OMITTED
     if model.own_rankings_:
         stored_parameter("weak", model.own_rankings_[0])
     return model.weak_rankers_
 
 
+def _alphas_of_trees(model: Any) -> Any:
+    return model.weak_rankers_["alpha"] if hasattr(model, "forest_") else OMITTED
+
+
 def _complete(node: Node) -> None:
-    rankers = node.values.pop("rankers")
+    forest, alphas = node.values.pop("forest", None), node.values.pop("alphas", None)
+    rankers = node.values.pop("rankers", None)
+    if (rankers is None) == (alphas is None) or (alphas is None) != (forest is None):
+        raise node.refuse("rankers", "weak rankings, or trees with their weights")
+    if forest is not None:
+        if len(forest) != len(alphas):
+            raise node.refuse("alphas", "one weight per tree")
+        if (forest.column >= forest.n_columns).any():
+            raise node.refuse("column", "a feature")
+        rankers = tree_records(alphas)
+        node.values["forest_"] = forest
     node.values |= {
         "weak_rankers_": rankers,
         "own_rankings_": [],
@@ -224,7 +248,9 @@ def _complete(node: Node) -> None:
 
 
 BOOSTED = Table(
-    Field("rankers", nested(_RANKERS, _records), _plain_rankers),
+    Field("rankers", nested(_RANKERS, _records), _plain_rankers, optional=True),
+    Field("forest", nested(FOREST, Forest), lambda model: getattr(model, "forest_", OMITTED), True),
+    Field("alphas", floats("rounds"), _alphas_of_trees, optional=True),
     Field("bounds", floats("rounds+1"), "bounds_"),
     Field("smoothing", number(low=0.0), "smoothing_"),
     Field("importances", floats("features"), "feature_importances_"),

@@ -109,11 +109,21 @@ class Forest:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    def __getstate__(self) -> dict[str, Array]:
+        # Named tuples are made again: skops would load a plain one.
+        return {name: value for name, value in vars(self).items() if name != "nodes"}
+
     def first(self, n_trees: int) -> "Forest":
         """Return the first trees alone."""
         n_nodes = int(self.sizes[:n_trees].sum())
         nodes = {name: getattr(self, name)[:n_nodes] for name in Tree._fields}
         return Forest(self.sizes[:n_trees], is_category=self.is_category, **nodes)
+
+    def tree(self, number: int) -> Tree:
+        """Return one of the trees."""
+        last = int(self.sizes[: number + 1].sum())
+        nodes = slice(last - int(self.sizes[number]), last)
+        return Tree(*(getattr(self, name)[nodes] for name in Tree._fields))
 
     @cached_property
     def nodes(self) -> Nodes:

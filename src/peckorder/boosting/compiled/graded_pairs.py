@@ -346,3 +346,27 @@ def spread(
         potentials[rows[last_position] if rows.shape[0] > 0 else last_position] -= rest
         moved += abs(rest)
     return moved
+
+
+@compiled
+def add_masses(
+    first: int, last: int, pairs: GradedPairs, sums: PairSums, log_total: float, masses: Floats
+) -> None:
+    """Add to masses (m,) the weight of the pairs of each row of queries first..last.
+
+    Over exp(log_total), from the same sums as `spread`. O(n) time.
+    """
+    levels, starts, rows = pairs.levels, pairs.starts, pairs.rows
+    up, down, base = sums.up, sums.down, sums.base
+    up_scale, down_scale = sums.up_scale, sums.down_scale
+    for q in range(first, last):
+        is_narrow = base[q] == base[q]
+        excess = min(base[q] - log_total, 2.0 * _NARROW) if is_narrow else 0.0
+        factor = exp(excess)
+        for level in range(levels[q], levels[q + 1]):
+            if is_narrow:
+                rise, fall = factor * up_scale[level], factor * down_scale[level]
+            else:
+                rise, fall = exp(up_scale[level] - log_total), exp(down_scale[level] - log_total)
+            for i in range(starts[level], starts[level + 1]):
+                masses[rows[i] if rows.shape[0] > 0 else i] += up[i] * rise + down[i] * fall

@@ -85,6 +85,17 @@ def spread_listed(pairs: ListedPairs, scores: Floats, log_total: float, potentia
 
 
 @compiled
+def add_masses_listed(pairs: ListedPairs, scores: Floats, log_total: float, masses: Floats) -> None:
+    """Add to masses (m,) the weight of the pairs of each row, over exp(log_total)."""
+    better, worse, log_weight = pairs.better, pairs.worse, pairs.log_weight
+    for p in range(better.shape[0]):
+        gap = scores[worse[p]] - scores[better[p]]
+        weight = exp(log_weight[p] + gap - log_total)
+        masses[better[p]] += weight
+        masses[worse[p]] += weight
+
+
+@compiled
 def moments_listed(
     pairs: ListedPairs, scores: Floats, log_total: float, ranking: Floats
 ) -> tuple[float, float, float]:

@@ -1,0 +1,135 @@
+"""RankBoost on trees: rounds that go on, stop early, sample, and are refused."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from peckorder import Preferences, RankBoost
+from peckorder.metrics import disagreement
+from support.helpers import exactly, same
+
+RNG = np.random.default_rng(0)
+N, D = 240, 5
+X = np.round(RNG.standard_normal((N, D)), 1) + 0.0
+X[RNG.random((N, D)) < 0.1] = np.nan
+FILLED = np.nan_to_num(X)
+Y = np.digitize(FILLED[:, 0] * FILLED[:, 1] + 0.5 * RNG.standard_normal(N), [-0.5, 0.5])
+QID = RNG.integers(0, 12, N)
+SMALL = {"weak": "tree", "max_leaf_nodes": 6, "min_samples_leaf": 5, "random_state": 0}
+KINDS = {
+    "exponential": {},
+    "logistic": {"loss": "logistic"},
+    "ndcg": {"pair_weight": "ndcg"},
+    "sampled": {"subsample": 0.5, "max_features": 0.5},
+}
+every_kind = pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
+
+
+def fitted(y=Y, qid=QID, rows=X, weight=None, **options):
+    return RankBoost(**SMALL | {"n_rounds": 20} | options).fit(
+        rows, y, qid=qid, sample_weight=weight
+    )
+
+
+def test_trees_learn_what_thresholds_cannot():
+    model = fitted(n_rounds=60)
+    thresholds = RankBoost(n_rounds=60, cumulative=False).fit(X, Y, qid=QID)
+    wrong = [disagreement(Y, one.predict(X), qid=QID) for one in (model, thresholds)]
+    assert wrong[0] < 0.5 * wrong[1]
+    assert model.feature_importances_[:2].sum() > 0.6
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+@every_kind
+def test_a_warm_start_goes_on_as_if_it_had_never_stopped(options):
+    model = RankBoost(**SMALL, warm_start=True, **options)
+    for n_rounds in (3, 3, 9):
+        model.set_params(n_rounds=n_rounds).fit(X, Y, qid=QID)
+    whole = fitted(n_rounds=9, **options)
+    assert_array_equal(model.predict(X), whole.predict(X))
+    assert same(model.bounds_, whole.bounds_)
+    assert same(model.weak_rankers_, whole.weak_rankers_)
+
+
+@every_kind
+def test_stages_end_with_the_scores(options):
+    model = fitted(**options)
+    stages = list(model.staged_predict(X))
+    assert len(stages) == model.n_rounds_ == len(model.bounds_) - 1
+    assert_array_equal(stages[-1], model.predict(X))
+    first = fitted(n_rounds=1, **options)
+    assert_array_equal(stages[0], first.predict(X))
+
+
+def test_rounds_are_chosen_on_queries_held_out():
+    options = {"validation_fraction": 0.3, "n_iter_no_change": 5, "n_rounds": 200}
+    model = fitted(learning_rate=0.5, **options)
+    values = model.validation_scores_
+    assert model.n_rounds_ == int(np.argmin(values)) > 0
+    assert len(values) == model.n_rounds_ + 6
+    assert len(model.forest_) == model.n_rounds_
+
+
+def test_rows_of_weight_zero_are_not_there():
+    weight = (RNG.random(N) < 0.7).astype(float)
+    kept = weight > 0.0
+    model = fitted(weight=weight)
+    other = fitted(Y[kept], QID[kept], X[kept], weight[kept])
+    assert_array_equal(model.predict(X), other.predict(X))
+
+
+def test_the_order_of_rows_does_not_matter():
+    order = RNG.permutation(N)
+    model, other = fitted(), fitted(Y[order], QID[order], X[order])
+    np.testing.assert_allclose(model.predict(X), other.predict(X), rtol=1e-9, atol=1e-12)
+
+
+def test_huge_offsets_and_one_pair_are_learnt_from():
+    offset = np.where(Y > 1, -900.0, 900.0)
+    for loss in ("exponential", "logistic"):
+        model = RankBoost(**SMALL, loss=loss, n_rounds=5).fit(X, Y, qid=QID, offset=offset)
+        assert np.isfinite(model.predict(X, offset=offset)).all()
+        assert np.isfinite(model.bounds_).all()
+        pair = RankBoost(
+            weak="tree", min_samples_leaf=1, loss=loss, n_rounds=300, learning_rate=1.0
+        ).fit([[0.0], [1.0]], Preferences([1], [0]))
+        assert pair.predict([[0.0], [1.0]]).argmax() == 1
+        assert (np.diff(pair.bounds_) <= 0.0).all()
+
+
+@pytest.mark.parametrize(
+    "X", [np.zeros((8, 2)), np.full((8, 2), np.nan), np.arange(16.0).reshape(8, 2)]
+)
+def test_rows_that_no_tree_divides_get_equal_scores(X):
+    with pytest.warns(ConvergenceWarning, match="no feature divides the rows of pairs"):
+        model = RankBoost(weak="tree").fit(X, np.arange(8))
+    assert_array_equal(model.predict(X), np.zeros(8))
+    assert model.n_rounds_ == 0
+    assert model.bounds_.tolist() == [1.0]
+
+
+REFUSED = {
+    "subsample": (
+        {"subsample": 0.5}, Preferences([0], [1]), None,
+        "RankBoost: subsample must be 1.0 with listed pairs; got 0.5.",
+    ),
+    "ndcg": (
+        {"pair_weight": "ndcg"}, Preferences([0], [1]), None,
+        "RankBoost: pair_weight must be None with listed pairs; got 'ndcg'.",
+    ),
+    "negative gains": (
+        {"pair_weight": "ndcg"}, Y - 1.0, QID,
+        "RankBoost: y must be grades from 0 to 1000 with pair_weight='ndcg'; got -1.0.",
+    ),
+    "huge gains": (
+        {"pair_weight": "ndcg"}, Y * 2000.0, QID,
+        "RankBoost: y must be grades from 0 to 1000 with pair_weight='ndcg'; got 4000.0.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "y", "qid", "message"), REFUSED.values(), ids=REFUSED)
+def test_feedback_without_queries_or_gains_is_refused(options, y, qid, message):
+    with pytest.raises(ValueError, match=exactly(message)):
+        RankBoost(**SMALL | options).fit(X, y, qid=qid)
