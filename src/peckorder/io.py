@@ -4,7 +4,8 @@ import os
 from typing import Any
 
 import peckorder.collaborative
-import peckorder.estimators  # noqa: F401  (its classes may be named by a file)
+import peckorder.estimators
+import peckorder.third_party  # noqa: F401  (their classes may be named by a file)
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import PathLike
 from peckorder.exceptions import ModelFileError

@@ -1,3 +1,4 @@
+import csv
 import gzip
 import html
 import json
@@ -229,7 +230,7 @@ def test_standard_input(wine, tmp_path, capsys, monkeypatch):
 def test_commands_of_the_next_steps_work(wine, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "r.html"
-    rankers = ("--rankers", "PRank, quadratic", "--rankers", "Ridge")
+    rankers = ("--rankers", "PRank, quadratic", "--rankers", "PRank (RBF kernel)")
     assert run("wine.csv", *rankers, "--folds", 2, "-o", out, "--quiet") == 0
     page = html.unescape(out.read_text())
     assert "peckorder explain" not in page  # of squares there is no sum over features
@@ -242,7 +243,39 @@ def test_commands_of_the_next_steps_work(wine, tmp_path, capsys, monkeypatch):
     (tmp_path / "new.csv").write_text(wine.read_text())
     assert run_command("rank", "winner.peckorder", "new.csv", "-o", "ranked.csv") == 0
     assert run("wine.csv", "--rankers", "Ridge", "--folds", 2, "-o", out) == 0
-    assert "peckorder rank" not in out.read_text()
+    page = html.unescape(out.read_text())
+    assert "peckorder explain winner.peckorder" in page
+    assert run("wine.csv", "--rankers", "Ridge", "--folds", 2, "-o", out, "--save", "r.p") == 0
+    assert "Model: r.p (Ridge, fitted to all rows)" in " ".join(capsys.readouterr().out.split())
+    assert run_command("explain", "r.p", "new.csv", "--row", 2) == 0
+    assert run_command("info", "r.p") == 0
+    assert "Ridge" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ranker", ["LightGBM", "LightGBM (median class)"])
+def test_trees_of_another_library_are_kept_where_they_win(wine, tmp_path, capsys, ranker):
+    pytest.importorskip("lightgbm")
+    model, ranked = tmp_path / "w.peckorder", tmp_path / "ranked.csv"
+    words = ("--rankers", ranker, "--folds", 2, "--json", "-o", tmp_path / "r.html")
+    assert run(wine, *words, "--save", model) == 0
+    saved = json.loads(capsys.readouterr().out)["saved"]
+    assert saved["ranker"] == ranker
+    assert saved["needs"] == "lightgbm"
+    is_median = "median" in ranker
+    assert ("explained" in saved["limits"]) is is_median
+    assert run_command("rank", model, wine, "-o", ranked) == 0
+    right = [
+        row["predicted"] == row["quality"]
+        for row in csv.DictReader(ranked.read_text().splitlines())
+    ]
+    assert sum(right) > 0.8 * len(right)
+    assert run_command("evaluate", ranked, "--model", model) == 0
+    assert run_command("info", model) == 0
+    assert "LightGBM" in capsys.readouterr().out
+    assert run_command("explain", model, wine) == (2 if is_median else 0)
+    said = capsys.readouterr()
+    if is_median:
+        assert "must be boosted for scores, PersonalRanker or linear" in said.err
 
 
 @pytest.mark.parametrize("grade", ["{}", "{}.25"])

@@ -66,7 +66,7 @@ def test_explain_a_row(trained, tmp_path, capsys):
     [
         ("m.peckorder w.csv --row 999", "explain: row must be from 1 to 120; got 999."),
         ("m.peckorder", "explain: file must be given for this model; got none."),
-        ("k.peckorder w.csv", "explain: the model must be RankBoost, PersonalRanker or"),
+        ("k.peckorder w.csv", "explain: the model must be boosted for scores, PersonalRanker or"),
         (
             "p.peckorder --user u1 --item nothing",
             "explain: user must be one that the model knows; got 'u1'.",

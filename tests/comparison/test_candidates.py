@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import ParameterGrid
 
-from peckorder.comparison import candidates, third_party
+from peckorder import third_party
+from peckorder.comparison import candidates
 from peckorder.comparison.candidates import CANDIDATES, TaskInfo, boosted_trees, plain_name
 from peckorder.comparison.contest import choose_candidates
 from peckorder.comparison.tuning import Wrapper, step_loss
@@ -32,35 +33,31 @@ class Shares(third_party.Trees):
 
     package = "sklearn"
 
-    def _options(self, X):
-        return {}
-
-    def _classifier(self, package, common):
-        return self
-
-    def fit(self, X, y, qid=None):
-        if not hasattr(self, "seen_"):
-            return super().fit(X, y, qid)
+    def _boosted(self, library, kind, X, y, qid):
+        assert kind == "classes"
         assert set(np.unique(y)) == set(range(len(self.seen_)))
         return self
-
-    def _regressor(self, package, common):
-        raise NotImplementedError
-
-    _ranker = _regressor
 
     def _scores(self, X, rounds):
         return X if len(self.seen_) > 2 else X[:, 1]
 
+    _contributions = _text = _loaded = _check_text = None
+
 
 def test_the_median_class_is_where_half_of_the_probability_is_passed():
     shares = np.array([[0.6, 0.1, 0.3], [0.5, 0.2, 0.3], [0.2, 0.3, 0.5], [0.1, 0.2, 0.7]])
-    model = Shares(classes=True).fit(shares, np.array([0.0, 2.0, 5.0, 2.0]))
+    classes = [0, 1, 2, 3, 5]
+    model = Shares(classes=classes).fit(shares, np.array([0.0, 2.0, 5.0, 2.0]))
     assert model.predict(shares).tolist() == [0, 0, 2, 5]
-    two = Shares(classes=True).fit(shares[:, :2], np.array([0.0, 2.0, 2.0, 2.0]))
+    np.testing.assert_allclose(model.predict_proba(shares)[0], [0.6, 0, 0.1, 0, 0.3])
+    np.testing.assert_allclose(model.decision_function(shares), [1.4, 1.6, 2.6, 3.2])
+    two = Shares(classes=classes).fit(shares[:, :2], np.array([0.0, 2.0, 2.0, 2.0]))
     assert two.predict(np.array([[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]])).tolist() == [0, 0, 2]
-    one = Shares(classes=True).fit(shares, np.full(4, 3.0))
+    one = Shares(classes=classes).fit(shares, np.full(4, 3.0))
     assert one.predict(shares).tolist() == [3, 3, 3, 3]
+    assert one.predict_proba(shares).tolist() == [[0, 0, 0, 1, 0]] * 4
+    renamed = model.rename(["a", "b", "c", "d", "e"])
+    assert renamed.predict(shares).tolist() == ["a", "a", "c", "e"]
 
 
 @pytest.mark.parametrize("trees", ["LightGBM", "XGBoost", "CatBoost"])

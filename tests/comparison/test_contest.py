@@ -375,7 +375,7 @@ def test_the_winner_is_fitted_to_all_rows_and_kept_with_its_scaling(tmp_path):
     columns = ordinal_table()
     case = case_of(columns)
     contest = run_contest(case, n_splits=2, only=["PRank"])
-    assert contest.best_own.name == "PRank"
+    assert contest.best_saved.name == "PRank"
     model = refit(case, contest, "PRank")
     assert model.classes_.tolist() == [1, 2, 3]
     model.save(tmp_path / "winner.peckorder")

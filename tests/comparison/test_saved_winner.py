@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 import peckorder
-from peckorder.comparison.candidates import TaskInfo
+from peckorder.comparison.candidates import CANDIDATES, TaskInfo
 from peckorder.comparison.contest import run_contest
 from peckorder.comparison.fusion import make_runs_case
 from peckorder.comparison.measures import of_levels, of_lists, of_pairs
 from peckorder.comparison.ratings_case import make_ratings_case
-from peckorder.comparison.refit import own_candidates, refit
+from peckorder.comparison.refit import refit
 from peckorder.comparison.table_case import make_table_case
 from peckorder.datasets import Qrels, Run, make_ratings
 from peckorder.tables.coded_columns import coded
@@ -45,14 +45,34 @@ def made(task):
     return Columns({**qid, "a": a, "b": b, "kind": kind, "label": labels}, "made.csv"), asked
 
 
-def own(kind):
+# Those of other libraries, whether they are installed or not.
+OTHERS = {
+    "ordinal": [
+        *("Ridge", "LightGBM", "XGBoost", "CatBoost", "mord"),
+        *(f"{trees} (median class)" for trees in ("LightGBM", "XGBoost", "CatBoost")),
+    ],
+    "magnitude": ["Ridge", "LightGBM", "XGBoost", "CatBoost"],
+    "graded": ["Ridge", "LightGBM", "XGBoost", "CatBoost"],
+}
+
+
+def names_of(kind):
     """Return the names in a leaderboard that can win."""
-    also = ("mprankcv", "aggregateprank", "widrowhoff", "multiclassperceptron")
-    return [
-        c.name
-        for name, c in own_candidates(kind).items()
-        if name not in also and (kind, name) != ("ordinal", "svrank")
-    ]
+    own = [c.name for c in CANDIDATES[kind]() if c.origin == "peckorder"]
+    return [*own, *OTHERS[kind]]
+
+
+def candidate_of(kind, name):
+    found = [c for c in CANDIDATES[kind]() if c.name == name]
+    if not found:
+        pytest.skip(f"the library of {name} is not installed")
+    return found[0]
+
+
+def test_every_candidate_of_another_library_is_tested():
+    for kind, make in CANDIDATES.items():
+        found = {c.name for c in make() if c.can_be_saved and c.origin != "peckorder"}
+        assert found <= set(OTHERS[kind])
 
 
 TASKS = {
@@ -66,17 +86,18 @@ TASKS = {
 
 
 @pytest.mark.parametrize(
-    ("task", "name"), [(task, name) for task, kind in TASKS.items() for name in own(kind)]
+    ("task", "name"), [(task, name) for task, kind in TASKS.items() for name in names_of(kind)]
 )
 def test_of_a_table(task, name, tmp_path):
+    candidate = candidate_of(TASKS[task], name)
     columns, asked = made(task)
     train, test = cut_out(columns, TRAIN), cut_out(columns, TEST)
     case = make_table_case(train, recognise(train, **asked))
     assert case.kind == TASKS[task]
     contest = run_contest(case, n_splits=2, only=[name])
-    assert contest.best_own.name == name
+    assert contest.best_saved.name == name
     learnt = case.training_rows()
-    fitted = own_candidates(case.kind)[name.lower()].fit(case.info(0), learnt)
+    fitted = candidate.fit(case.info(0), learnt)
     X = coded(learnt.coders, test.arrays, len(test))
     scores = fitted.scores(X)
     answers = fitted.answers(scores)
@@ -112,17 +133,22 @@ def test_of_a_table(task, name, tmp_path):
         np.testing.assert_array_equal(measuring(found)[measure], values)
     # Without cuts or scale the figures would be others.
     assert (loaded.answer_ is None) is (fitted.answer is None)
-    calibrated = {"classes": ("MPRank", "RankBoost"), "money": ("SVRank", "RankBoost")}
+    calibrated = {
+        "classes": ("MPRank", "RankBoost", "Ridge", "LightGBM", "XGBoost", "CatBoost"),
+        "money": ("SVRank", "RankBoost"),
+    }
     assert (loaded.answer_ is not None) is any(
-        name.startswith(word)
+        name.startswith(word) and "median" not in name
         for kind, names in calibrated.items()
         for word in names
         if TASKS[kind] == case.kind
     )
 
 
-@pytest.mark.parametrize("name", ["RankBoost", "MPRank"])
+@pytest.mark.parametrize("name", ["RankBoost", "MPRank", "Ridge", "LightGBM"])
 def test_of_runs(name, tmp_path):
+    if name == "LightGBM":
+        pytest.importorskip("lightgbm")
     rng = np.random.default_rng(0)
     queries = np.repeat([f"q{k}" for k in range(12)], 20)
     documents = np.tile([f"d{k}" for k in range(20)], 12)
@@ -138,7 +164,7 @@ def test_of_runs(name, tmp_path):
     np.testing.assert_array_equal(loaded.predict(case.X[:, :2]), fitted.scores(case.X))
 
 
-@pytest.mark.parametrize("name", own("ratings"))
+@pytest.mark.parametrize("name", ["PersonalRanker", "PersonalRanker (SVD)"])
 def test_of_ratings(name, tmp_path):
     triples = make_ratings(40, 30, random_state=0).triples()
     columns = Columns(dict(zip(("user", "item", "rating"), triples, strict=True)), "made.csv")

@@ -45,6 +45,7 @@ NAMES = [
     "table-kinds",
     "table-classes",
     "table-label-scale",
+    "ridge",
     "item-mean",
     "min-norm",
     "nearest",

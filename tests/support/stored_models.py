@@ -29,6 +29,7 @@ from peckorder.collaborative import (
     VectorSimilarity,
 )
 from peckorder.tables.answers import Cuts, LabelScale
+from peckorder.third_party import Ridge
 
 _random = np.random.RandomState(7)
 # Sixteenths, so that sums are the same on any machine.
@@ -267,6 +268,7 @@ CASES: dict[str, Case] = {
     "table-label-scale": _table(
         TableRanker(RankBoost(n_rounds=7), scale=False), Y, answer=LabelScale(0.5, 3.0)
     ),
+    "ridge": Case(lambda: Ridge().fit(X, RELEVANCE), lambda m: [m.predict(NEW), m.coef_]),
     "item-mean": _viewers(ItemMean(damping=2.0)),
     "min-norm": _viewers(MinNormRegression()),
     "min-norm-normalized": _viewers(MinNormRegression(normalize=True)),

@@ -14,7 +14,7 @@ from peckorder.cli.options import ExplainOptions, OutputOptions
 from peckorder.cli.outputs import ResultPrinter, screen
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import Documents
-from peckorder.estimators import RankBoost, TableRanker
+from peckorder.estimators import TableRanker
 from peckorder.export._onnx import is_exportable
 from peckorder.storage.format import VERSION, read_file
 from peckorder.tables.columns import Columns, counted, joined, short
@@ -259,7 +259,7 @@ def model_limits(model: object) -> str:
     coef = getattr(inner, "coef_", None)
     is_plain = coef is not None and np.ndim(coef) == 1
     cannot = []
-    if not (is_plain or isinstance(inner, RankBoost | PersonalRanker)):
+    if not (is_plain or hasattr(inner, "explain")):
         cannot.append("explained (peckorder explain)")
     if not is_exportable(model):
         cannot.append("exported (to_onnx)")
@@ -271,6 +271,12 @@ def model_limits(model: object) -> str:
     elif is_plain and isinstance(model, TableRanker):
         what = "columns of text are coded for it"
     return f"It cannot be {' or '.join(cannot)}: {what}."
+
+
+def needed_package(model: object) -> str | None:
+    """Return the other library that a saved model needs, if it needs one."""
+    inner = model.ranker_ if isinstance(model, TableRanker) else model
+    return getattr(inner, "package", None)
 
 
 def known_id(role: str, given: str, known: Array) -> Any:

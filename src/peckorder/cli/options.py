@@ -95,8 +95,8 @@ class CompareOptions:
     format
         Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
     save
-        A model file for the best of peckorder's own rankers, fitted to all rows that
-        were compared (see --rows).
+        A model file for the best ranker, of whatever library, fitted to all rows that
+        were compared (see --rows). One of another library needs that library.
     repeats
         Without a file: repetitions, each with new rows; at least 2.
     seed

@@ -13,18 +13,8 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.linear_model import RidgeCV
 
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Predictor
-from peckorder.comparison.third_party import (
-    CatBoost,
-    LightGBM,
-    Mord,
-    Trees,
-    XGBoost,
-    installed,
-    tree_stages,
-)
 from peckorder.comparison.tuning import (
     Answering,
     Grid,
@@ -40,6 +30,7 @@ from peckorder.comparison.tuning import (
     step_loss,
     to_classes,
     to_label_scale,
+    tree_stages,
     with_settings,
 )
 from peckorder.estimators import (
@@ -57,6 +48,7 @@ from peckorder.tables.answers import Answer, LabelScale
 from peckorder.tables.coded_columns import Coders
 from peckorder.tables.features import Scaling
 from peckorder.tables.task import whole_if_it_is
+from peckorder.third_party import CatBoost, LightGBM, Mord, Ridge, Trees, XGBoost, installed
 
 # Kernels of all pairs of rows are kept and decomposed: some seconds.
 KERNEL_ROWS: Final = 4000
@@ -64,7 +56,6 @@ KERNEL_ROWS: Final = 4000
 # boosting come along with a fit, a C or ridge with a decomposition: they do not count.
 _PASSES: Final = {"max_iter": [3, 10, 30]}
 _CS: Final = (0.01, 0.1, 1.0, 10.0, 1e2, 1e3, 1e4, 1e5, 1e6)
-_RIDGES: Final = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
 class TaskInfo(NamedTuple):
@@ -135,6 +126,7 @@ class Candidate:
     `make` returns the unfitted model for a `TaskInfo`. `scaled`: it is given
     standardised features without gaps. `origin` is the package it comes from, empty for
     baselines. `most_rows`: with more rows to learn from it is left out.
+    `can_be_saved`: it is no baseline, and there is a model that answers as it does.
     """
 
     name: str
@@ -142,6 +134,7 @@ class Candidate:
     scaled: bool = True
     origin: str = "peckorder"
     most_rows: int | None = None
+    can_be_saved: bool = True
 
     def fixed(self, values: Mapping[str, object]) -> "Candidate":
         """Return the candidate with parameters that are not chosen."""
@@ -277,7 +270,8 @@ def boosted_trees(trees: type[Trees], *, classes: bool = False) -> Make:
     """Return how boosted trees of another library are made."""
 
     def make(info: TaskInfo) -> RoundsTuned:
-        model = trees(classes=classes, seed=info.seed)
+        levels = list(range(info.n_levels)) if classes else None
+        model = trees(classes=levels, random_state=info.seed)
         loss = step_loss if classes else info.loss
         return RoundsTuned(model, tree_stages, "n_estimators", trees.sizes, loss, info.seed)
 
@@ -330,7 +324,7 @@ def _rbf_mprank(info: TaskInfo) -> SampledMPRank:
 
 
 def _ridge(info: TaskInfo) -> Any:
-    return RidgeCV(_RIDGES)
+    return Ridge()
 
 
 def _trees(adapt: Callable[[Make], Make], *, classes: bool = False) -> tuple[Candidate, ...]:
@@ -349,6 +343,10 @@ def _trees(adapt: Callable[[Make], Make], *, classes: bool = False) -> tuple[Can
     )
 
 
+def _baseline(name: str, make: Make) -> Candidate:
+    return Candidate(name, make, scaled=False, origin="", can_be_saved=False)
+
+
 def ordinal_candidates() -> tuple[Candidate, ...]:
     """Return the candidates that predict ordered classes."""
     candidates = [
@@ -365,10 +363,13 @@ def ordinal_candidates() -> tuple[Candidate, ...]:
     ]
     if installed("mord"):
         grid = {"alpha": [0.1, 1.0, 10.0]}
-        candidates.append(
-            Candidate("mord", lambda i: GridTuned(Mord(), grid, step_loss, i.seed), origin="mord")
-        )
-    constant = Candidate("(always the median class)", lambda i: Constant(), origin="")
+
+        def mord(info: TaskInfo) -> GridTuned:
+            model = Mord(classes=list(range(info.n_levels)))
+            return GridTuned(model, grid, step_loss, info.seed)
+
+        candidates.append(Candidate("mord", mord, origin="mord"))
+    constant = _baseline("(always the median class)", lambda i: Constant())
     return (*candidates, constant)
 
 
@@ -386,7 +387,7 @@ def magnitude_candidates() -> tuple[Candidate, ...]:
         Candidate("RankBoost", lambda i: to_label_scale(rankboost(i), i.seed), scaled=False),
         Candidate("Ridge", ignoring(_ridge), origin="scikit-learn"),
         *_trees(ignoring),
-        Candidate("(the same score for all)", lambda i: Constant(), origin=""),
+        _baseline("(the same score for all)", lambda i: Constant()),
     )
 
 
@@ -399,8 +400,8 @@ def graded_candidates() -> tuple[Candidate, ...]:
         Candidate("PRank on grades", _prank_on_grades),
         Candidate("Ridge", _ridge, origin="scikit-learn"),
         *_trees(lambda make: make),
-        Candidate("(the best feature)", lambda i: BestSignedFeature(), scaled=False, origin=""),
-        Candidate("(a random order)", lambda i: Constant(), origin=""),
+        _baseline("(the best feature)", lambda i: BestSignedFeature()),
+        _baseline("(a random order)", lambda i: Constant()),
     )
 
 

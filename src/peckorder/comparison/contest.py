@@ -26,8 +26,6 @@ from peckorder.metrics import half_width
 
 Progress = Callable[[int, int, str], None]
 
-# They have nothing to keep but the ratings themselves.
-_NOT_SAVED: Final = ("Nearest people", "Vector similarity")
 # Leaderboards have another name than its class for it.
 _OF_CLASS: Final = {"aggregateprank": "oap-bpm (100 pranks)"}
 # Rankers of other tasks exist too, whatever their names look like.
@@ -74,6 +72,7 @@ class Result:
     curves: list[Floats] = field(default_factory=list)
     thresholds: list[Floats] = field(default_factory=list)
     chosen: list[Mapping[str, object]] = field(default_factory=list)
+    can_be_saved: bool = True
 
     def mean(self, measure: Measure) -> float:
         """Return the mean over units for which the measure is defined."""
@@ -189,10 +188,9 @@ class Contest:
         return self.results[0]
 
     @property
-    def best_own(self) -> Result | None:
-        """The best of our own rankers that can be saved: others have files of their own."""
-        ours = (result for result in self.results if result.origin == "peckorder")
-        return next((result for result in ours if result.name not in _NOT_SAVED), None)
+    def best_saved(self) -> Result | None:
+        """The best of those that can be saved."""
+        return next((result for result in self.results if result.can_be_saved), None)
 
     @property
     def undefined(self) -> dict[str, int]:
@@ -346,7 +344,7 @@ def run_contest(
             candidates.append(candidate)
         else:
             left_out.append((candidate.name, f"more than {most:,} rows to learn from"))
-    results = {c.name: Result(c.name, c.origin) for c in candidates}
+    results = {c.name: Result(c.name, c.origin, can_be_saved=c.can_be_saved) for c in candidates}
     report_progress = on_progress or (lambda done, total, label: None)
     n_done, n_steps = 0, plan.n_splits * sum(bool(c.origin) for c in candidates)
     n_whole, rows = 0, None

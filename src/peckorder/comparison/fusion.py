@@ -7,7 +7,6 @@ from typing import Final, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import RidgeCV
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Estimator, Floats, Ints
@@ -23,7 +22,6 @@ from peckorder.comparison.candidates import (
 )
 from peckorder.comparison.measures import of_lists_by_name
 from peckorder.comparison.table_case import TableCase, folds_of_queries
-from peckorder.comparison.third_party import LightGBM, installed
 from peckorder.comparison.tuning import Wrapper, fit_model, innermost, list_loss
 from peckorder.datasets import Documents, Qrels, Run, from_runs
 from peckorder.estimators import RankBoost
@@ -31,10 +29,10 @@ from peckorder.feedback import Queries
 from peckorder.tables.coders import Number
 from peckorder.tables.columns import counted
 from peckorder.tables.features import Coding
+from peckorder.third_party import LightGBM, Ridge, installed
 
 # Cormack, Clarke and Buettcher (SIGIR 2009) found it, and everybody keeps it.
 RRF_SHIFT = 60
-_RIDGES: Final = (0.01, 0.1, 1.0, 10.0, 100.0)
 BORDA: Final = "Borda"
 RRF: Final = "reciprocal rank fusion"
 LEARNT: Final = "RankBoost"
@@ -265,7 +263,7 @@ def _candidates(names: tuple[str, ...]) -> tuple[Candidate, ...]:
         ("fused by scores (CombMNZ)", lambda info: FusionRule(combmnz), "rule"),
         ("RankBoost", learnt(rankboost, fill=False), "peckorder"),
         ("MPRank", learnt(linear_mprank, fill=True), "peckorder"),
-        ("Ridge", learnt(lambda info: RidgeCV(_RIDGES), fill=True), "scikit-learn"),
+        ("Ridge", learnt(lambda info: Ridge(), fill=True), "scikit-learn"),
     ]
     if installed("lightgbm"):
         trees = learnt(boosted_trees(LightGBM), fill=False)
@@ -273,8 +271,11 @@ def _candidates(names: tuple[str, ...]) -> tuple[Candidate, ...]:
     # One run has nothing to be fused with.
     entries = runs if n == 1 else [*runs, *fusions]
     return (
-        *(Candidate(*entry[:2], scaled=False, origin=entry[2]) for entry in entries),
-        Candidate("(a random order)", lambda info: Constant(), origin=""),
+        *(
+            Candidate(name, make, False, origin, can_be_saved=origin not in ("run", "rule"))
+            for name, make, origin in entries
+        ),
+        Candidate("(a random order)", lambda info: Constant(), origin="", can_be_saved=False),
     )
 
 

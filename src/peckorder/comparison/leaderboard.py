@@ -33,7 +33,7 @@ class Leaderboard:
     left_out : dict
         The rankers that are not in the table, and why.
     best_name_ : str
-        The best of peckorder's own rankers.
+        The best ranker, of whatever library. Baselines have nothing to keep.
     best_ : estimator
         That ranker with all that was measured: the preparation of columns, the chosen
         settings, the cuts into classes or the scale of labels. It is fitted to all rows
@@ -58,10 +58,10 @@ class Leaderboard:
 
     @property
     def best_name_(self) -> str:
-        """The best of peckorder's own rankers."""
-        best = self._contest.best_own
+        """The best ranker, of whatever library."""
+        best = self._contest.best_saved
         if best is None:
-            raise refusal("rankers", "have one of peckorder's", "none in the leaderboard")
+            raise refusal("rankers", "have one that can be saved", "none in the leaderboard")
         return best.name
 
     @cached_property
@@ -176,8 +176,8 @@ def compare(
     Returns
     -------
     leaderboard : Leaderboard
-        All rankers, the best first; `best_` is the best of peckorder's own, fitted to
-        all rows.
+        All rankers, the best first; `best_` is the best of those that can be kept,
+        fitted to all rows.
 
     Notes
     -----

@@ -230,7 +230,11 @@ def ratings_candidates() -> tuple[Candidate, ...]:
         ("(the item mean)", lambda info: ByItem(_item_means), ""),
         ("(a random order)", lambda info: ByItem(lambda ratings: np.zeros(ratings.n_items)), ""),
     )
-    return tuple(Candidate(name, make, origin=origin) for name, make, origin in makers)
+    # The others have nothing to keep but the ratings themselves.
+    return tuple(
+        Candidate(name, make, origin=origin, can_be_saved=name.startswith("PersonalRanker"))
+        for name, make, origin in makers
+    )
 
 
 def make_ratings_case(

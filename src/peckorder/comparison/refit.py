@@ -99,9 +99,13 @@ def fit_table(case: TableCase, candidate: Candidate, seed: int = 0) -> FittedMod
             if isinstance(answer, Cuts):
                 answer = replace(answer, classes=labels)
             elif gives_classes(ranker):
-                # It has learnt levels: once more, by the names that classes have.
-                ranker = clone(ranker).set_params(classes=list(case.classes))
-                ranker.fit(X, labels[case.y.astype(np.int64)])
+                # It has learnt levels: now by the names that classes have.
+                names = list(case.classes)
+                if hasattr(ranker, "rename"):
+                    ranker = ranker.rename(names)
+                else:
+                    ranker = clone(ranker).set_params(classes=names)
+                    ranker.fit(X, labels[case.y.astype(np.int64)])
     scaling = fitted.scaling
     if getattr(fitted.model, "fill", False):
         # What a run does not list is 0 there.

@@ -261,6 +261,11 @@ def boosted_stages(model: Any, X: Floats) -> Iterator[Floats]:
         target = next(targets, None)
 
 
+def tree_stages(model: Any, X: Floats) -> Iterator[Floats]:
+    """Yield the scores of another library's boosted trees after each of `ROUNDS`."""
+    return (model.predict(X, rounds) for rounds in ROUNDS)
+
+
 class SampledMPRank(Wrapper):
     """MPRank with C, and gamma, by exact leave-pair-out, on a sample if rows are many.
 

@@ -17,7 +17,7 @@ from peckorder.tables.answers import Cuts, LabelScale
 from peckorder.tables.coders import Coder, LeftOut, Number
 from peckorder.tables.columns import Columns, listed
 from peckorder.tables.features import SCALED, matrix_of
-from peckorder.tables.table_ranker import TableRanker
+from peckorder.tables.table_ranker import TableRanker, takes_gaps
 
 _NOT_FEATURES: Final = words.QUERY | words.TARGET | words.ID
 
@@ -111,8 +111,10 @@ class ModelRows:
     def _gap(self) -> str:
         """Return what NaN means to the model."""
         is_filled = self.table is not None and self.table.scale_ is not None
-        may_miss = isinstance(self.model, RankBoost) and not is_filled
-        return "an abstention" if may_miss else "the mean"
+        may_miss = takes_gaps(self.model) and not is_filled
+        if may_miss:
+            return "an abstention" if isinstance(self.model, RankBoost) else "a missing value"
+        return "the mean"
 
     def gaps(self, sources: dict[str, str]) -> dict[str, str]:
         """Return what an empty cell of each column means."""
@@ -186,7 +188,7 @@ class ModelRows:
     ) -> None:
         """Refuse empty or infinite cells that the model cannot use."""
         cells = X.data if sp.issparse(X) else X
-        may_miss = isinstance(self.model, RankBoost)
+        may_miss = takes_gaps(self.model)
         is_bad = np.isinf(cells) if may_miss else ~np.isfinite(cells)
         if not is_bad.any():
             return
@@ -262,18 +264,19 @@ def gives_classes(model: object) -> bool:
 def contributions(model: Any, X: Any) -> tuple[Floats, Floats]:
     """Return what each feature adds to the scores of rows, and the constant part.
 
-    Their sum is the score. Of RankBoost these are the sums of its rankings by feature;
-    of a linear model ``coef * x``, x scaled to length one with its constant where the
-    model does so. Other scores are no sums over features.
+    Their sum is the score. Of boosted models these are what they say themselves, of
+    RankBoost the sums of its rankings by feature; of a linear model ``coef * x``, x
+    scaled to length one with its constant where the model does so. Other scores are no
+    sums over features.
     """
-    if isinstance(model, RankBoost):
+    if hasattr(model, "explain"):
         added = model.explain(X)
         return added, model.predict(X) - added.sum(axis=1)
     coef = getattr(model, "coef_", None)
     if coef is None or np.ndim(coef) != 1:
         raise refusal(
             "the model",
-            "be RankBoost, PersonalRanker or linear with one weight per feature",
+            "be boosted for scores, PersonalRanker or linear with one weight per feature",
             " ".join(repr(model).split()),
             error=ValueError,
         )

@@ -408,7 +408,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     def __sklearn_tags__(self) -> Any:
         """Return the tags of scikit-learn."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = bool(self.scale) or _takes_gaps(self.ranker)
+        tags.input_tags.allow_nan = bool(self.scale) or takes_gaps(self.ranker)
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         tags.target_tags.required = True
@@ -494,5 +494,6 @@ def _name_of(column: object) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _takes_gaps(ranker: object) -> bool:
+def takes_gaps(ranker: object) -> bool:
+    """Return whether NaN in a row means something to a ranker."""
     return isinstance(ranker, BaseEstimator) and bool(get_tags(ranker).input_tags.allow_nan)

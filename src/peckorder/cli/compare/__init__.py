@@ -14,7 +14,7 @@ from rich.table import Table as Screen
 from peckorder import comparison, reports
 from peckorder._core.errors import refusal
 from peckorder.cli.compare.report import KINDS, embedded_report, embedded_rows, file_report
-from peckorder.cli.models import model_limits
+from peckorder.cli.models import model_limits, needed_package
 from peckorder.cli.options import CompareOptions, OutputOptions, ids_of, roles_of, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
 from peckorder.comparison import Comparison
@@ -35,7 +35,8 @@ from peckorder.tables.files.standard_streams import STDIN, is_standard
 class CompareResult:
     """What came out: the case, the contest, the kept candidate, how long it took.
 
-    `limits` is what the kept model cannot be used for. `is_new`: the report replaces
+    `limits` is what the kept model cannot be used for, `package` another library that it
+    needs. `is_new`: the report replaces
     no other file.
     """
 
@@ -46,6 +47,7 @@ class CompareResult:
     seconds: float
     kept: Result | None = None
     limits: str = ""
+    package: str | None = None
     is_new: bool = True
 
 
@@ -70,13 +72,17 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
         seconds = perf_counter() - begin
         kept, model = None, None
         if options.save is not None:
-            kept = contest.best_own
+            kept = contest.best_saved
             if kept is None:
-                raise refusal("save", "have a ranker of peckorder's to keep", "none in the contest")
+                raise refusal("save", "have a ranker that can be saved", "none in the contest")
             report_progress(0, None, f"Fitting {kept.name} to all rows")
             model = refit(case, contest, kept.name)
-        limits = "" if model is None else model_limits(model)
-        result = CompareResult(files, options, case, contest, seconds, kept, limits, is_new)
+        limits, package = "", None
+        if model is not None:
+            limits, package = model_limits(model), needed_package(model)
+        result = CompareResult(
+            files, options, case, contest, seconds, kept, limits, package, is_new
+        )
         report_progress(0, None, "Writing the report")
         reports.write(file_report(files, options, case, contest, seconds), options.out)
         if model is not None:
@@ -128,9 +134,11 @@ def shown(result: CompareResult) -> tuple[RenderableType, ...]:
     after += contest.undefined_notes()
     after.append(contest.summary)
     if kept is not None:
-        other = "" if kept is contest.best else ", the best of peckorder's own"
+        other = "" if kept is contest.best else ", the best that can be saved"
         rows = "the rows drawn" if case.is_sample else "all rows"
         after.append(f"Model: {result.options.save} ({kept.name}{other}, fitted to {rows})")
+        if result.package:
+            after.append(f"  It needs {result.package} wherever it is used.")
         if result.limits:
             after.append(f"  {result.limits} --rankers chooses among others.")
     over = "" if result.is_new else " (written over the one that was there)"
@@ -156,7 +164,7 @@ def as_json(result: CompareResult) -> dict[str, object]:
     saved = None
     if kept is not None:
         file, limits = str(result.options.save), result.limits or None
-        saved = {"ranker": kept.name, "file": file, "limits": limits}
+        saved = {"ranker": kept.name, "file": file, "limits": limits, "needs": result.package}
     return {
         "files": list(result.files),
         "task": case.kind,

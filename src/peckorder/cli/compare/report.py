@@ -28,7 +28,10 @@ from peckorder.tables.roles import Role
 
 _MOST_LINES: Final = 40
 # Whose scores are sums over features.
-_EXPLAINED: Final = ("MPRank", "PRank", "PRank on grades", "RankBoost", "SVRank")
+_EXPLAINED: Final = (
+    *("MPRank", "PRank", "PRank on grades", "RankBoost", "SVRank"),
+    *("CatBoost", "LightGBM", "Ridge", "XGBoost", "mord"),
+)
 _PACKAGES: Final = ("numpy", "scipy", "scikit-learn", "numba")
 _OTHER_LIBRARIES: Final = ("lightgbm", "xgboost", "catboost", "mord")
 KINDS: Final = {
@@ -292,9 +295,9 @@ def _next_steps(
     """Return what to do with the result, as commands."""
     steps: list[tuple[str, list[str]]] = []
     model = str(options.save or "winner.peckorder")
-    kept = contest.best_own
+    kept = contest.best_saved
     if kept is not None and options.save is None:
-        text = "Keep the best of peckorder's rankers, fitted to the rows compared:"
+        text = f"Keep {kept.name}, fitted to the rows compared:"
         steps.append((text, [*options.command(files), "--save", model]))
     if case.kind == "runs":
         fuse = ["peckorder", "fuse", *files, "--qrels", str(options.qrels), "-o", "fused.run"]

@@ -2,6 +2,7 @@
 
 from peckorder.storage.format.container import VERSION as VERSION
 from peckorder.storage.format.container import Contents as Contents
+from peckorder.storage.format.container import decoded as decoded
 from peckorder.storage.format.container import from_bytes as from_bytes
 from peckorder.storage.format.container import read_file as read_file
 from peckorder.storage.format.container import to_bytes as to_bytes

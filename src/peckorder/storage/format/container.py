@@ -10,6 +10,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
+from functools import partial
 from itertools import accumulate
 from math import prod
 from pathlib import Path
@@ -250,22 +251,22 @@ def encoded(header: dict[str, Any]) -> bytes:
     return text.encode("ascii")
 
 
-def decoded(text: bytes) -> dict[str, Any]:
-    """Read a header; refuse what is deep, says a thing twice, or is no JSON."""
+def decoded(text: bytes, what: str = "header") -> dict[str, Any]:
+    """Read a header, or another object; refuse what is deep, says a thing twice, is no JSON."""
     if _depth(text) > DEEPEST:
-        raise Damaged(f"whose header is nested more than {DEEPEST} deep")
+        raise Damaged(f"whose {what} is nested more than {DEEPEST} deep")
     try:
-        header = json.loads(
+        found = json.loads(
             text.decode("ascii"),
-            object_pairs_hook=_unique_names,
-            parse_constant=_refuse_constant,
+            object_pairs_hook=partial(_unique_names, what=what),
+            parse_constant=partial(_refuse_constant, what=what),
             parse_int=_whole,
         )
     except (ValueError, RecursionError):
-        raise Damaged("whose header is no JSON") from None
-    if not isinstance(header, dict):
-        raise Damaged("whose header is no JSON object")
-    return header
+        raise Damaged(f"whose {what} is no JSON") from None
+    if not isinstance(found, dict):
+        raise Damaged(f"whose {what} is no JSON object")
+    return found
 
 
 def _depth(text: bytes) -> int:
@@ -275,10 +276,10 @@ def _depth(text: bytes) -> int:
     return max(accumulate(steps), default=0)
 
 
-def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_names(pairs: list[tuple[str, Any]], what: str) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) != len(pairs):
-        raise Damaged("whose header says a thing twice")
+        raise Damaged(f"whose {what} says a thing twice")
     return entries
 
 
@@ -288,5 +289,5 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _refuse_constant(word: str) -> NoReturn:
-    raise Damaged(f"whose header has {word}, which is no JSON")
+def _refuse_constant(word: str, what: str) -> NoReturn:
+    raise Damaged(f"whose {what} has {word}, which is no JSON")
