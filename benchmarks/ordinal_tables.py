@@ -36,8 +36,10 @@ TABLES = {
 }
 
 
-def load(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and levels 0..k-1."""
+def load(
+    folder: Path, name: str, n_grades: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and levels 0..k-1; of a regression table `n_grades` levels."""
     file, header, target, order = TABLES[name]
     if file.endswith(".arff"):
         # SciPy reads no quoted names; the tables need none.
@@ -53,7 +55,7 @@ def load(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     numbers = frame.apply(lambda c: c.fillna(c.median()) if c.dtype.kind in "if" else c)
     X = pd.get_dummies(numbers).to_numpy(dtype=float)
     if isinstance(order, int):
-        grades = pd.qcut(y, order, labels=False, duplicates="drop")
+        grades = pd.qcut(y, n_grades or order, labels=False, duplicates="drop")
         return X, grades.to_numpy()
     if order is not None:
         return X, y.map({label: i for i, label in enumerate(order)}).to_numpy()
