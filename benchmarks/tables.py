@@ -82,15 +82,14 @@ def rows_of(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray
         return *load(folder / "ordinal", table, int(n_classes) if n_classes else None), None
     if name == "lightgbm":
         parts = list(load_lightgbm_lambdarank(folder / "lightgbm_lambdarank").values())
-        dense = [part.X.toarray() for part in parts]
     else:
         read = load_ohsumed_fold if name == "ohsumed" else load_mq2007_agg_fold
         place = "ohsumed_letor" if name == "ohsumed" else "mq2007_agg"
         parts = [read(k, folder / place).test for k in range(1, 6)]
-        dense = [part.X for part in parts]
+    X = np.concatenate([part.X for part in parts])
     y = np.concatenate([part.y for part in parts])
     qid = np.concatenate([part.qid for part in parts])
-    return np.concatenate(dense), y, np.unique(qid, return_inverse=True)[1]
+    return X, y, np.unique(qid, return_inverse=True)[1]
 
 
 def jobs_of(folder: Path, tables: list[str], rankers: list[str]) -> Iterator[tuple]:
