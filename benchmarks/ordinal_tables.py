@@ -36,9 +36,7 @@ TABLES = {
 }
 
 
-def load(
-    folder: Path, name: str, n_grades: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def load(folder: Path, name: str, n_grades: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return features and levels 0..k-1; of a regression table `n_grades` levels."""
     file, header, target, order = TABLES[name]
     if file.endswith(".arff"):
