@@ -1,11 +1,15 @@
 """RankBoost on trees: rounds that go on, stop early, sample, and are refused."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from peckorder import Preferences, RankBoost
+from peckorder import Preferences, RankBoost, load
+from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement
 from support.helpers import exactly, same
 
@@ -107,6 +111,77 @@ def test_rows_that_no_tree_divides_get_equal_scores(X):
     assert_array_equal(model.predict(X), np.zeros(8))
     assert model.n_rounds_ == 0
     assert model.bounds_.tolist() == [1.0]
+
+
+COLORS = np.array(["red", "green", "blue", "violet", "white", "black"])
+GROUP = RNG.integers(0, 6, N)
+FRAME = pd.DataFrame({"x": X[:, 0], "color": pd.Categorical(COLORS[GROUP])})
+# Colors have no order in which the good ones are neighbours.
+OF_COLOR = np.isin(GROUP, [1, 4, 5]) * 2 + (RNG.random(N) < 0.2)
+
+
+@pytest.mark.parametrize("frame", [FRAME, pl.from_pandas(FRAME)], ids=["pandas", "polars"])
+def test_categories_are_divided_without_an_order(frame):
+    model = fitted(OF_COLOR, rows=frame, max_leaf_nodes=2, n_rounds=5)
+    scores = model.predict(frame)
+    assert disagreement(OF_COLOR > 1, scores, qid=QID) == 0.0
+    assert_array_equal(model.predict(frame[::-1]), scores[::-1])
+    unseen = FRAME.assign(color=pd.Categorical(["gold"] * N))
+    missing = FRAME.assign(color=pd.Categorical([None] * N))
+    assert_array_equal(model.predict(unseen), model.predict(missing))
+
+
+def test_categories_may_be_given_by_position_and_sparse():
+    rows = np.c_[FILLED, GROUP]
+    options = {"categorical_features": [5], "max_leaf_nodes": 4}
+    model = fitted(OF_COLOR, rows=rows, **options)
+    stored = sparse.csr_array(rows)
+    other = fitted(OF_COLOR, rows=stored, **options)
+    assert_array_equal(other.predict(stored), model.predict(rows))
+    assert model.feature_importances_.argmax() == 5
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+@pytest.mark.parametrize("direction", [1, -1])
+def test_scores_are_monotone_where_they_must_be(loss, direction):
+    model = fitted(loss=loss, monotonic_cst=[direction, 0, 0, 0, 0], n_rounds=30)
+    for row in FILLED[:20]:
+        line = np.tile(row, (50, 1))
+        line[:, 0] = np.linspace(-4, 4, 50)
+        assert (direction * np.diff(model.predict(line)) >= 0.0).all()
+    free = fitted(loss=loss, n_rounds=30)
+    assert free.bounds_[-1] < model.bounds_[-1]
+
+
+@every_kind
+def test_explanations_add_up_to_the_scores(options):
+    model = fitted(**options)
+    added = model.explain(X)
+    assert added.shape == X.shape
+    np.testing.assert_allclose(
+        added.sum(axis=1) + model.expected_value_, model.predict(X), rtol=1e-11, atol=1e-12
+    )
+    assert RankBoost(n_rounds=2).fit(X, Y, qid=QID).expected_value_ == 0.0
+
+
+def test_a_saved_model_knows_categories(tmp_path):
+    model = fitted(OF_COLOR, rows=FRAME)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert_array_equal(loaded.predict(FRAME), model.predict(FRAME))
+    with pytest.raises(DataError, match="must have categories in column 'color'"):
+        loaded.predict(FRAME.assign(color=1.0))
+
+
+def test_other_weak_rankings_follow_trees_only_from_scratch():
+    model = fitted(warm_start=True)
+    message = "RankBoost: weak must be as in the last fit with warm_start; got 'threshold'."
+    with pytest.raises(ValueError, match=exactly(message)):
+        model.set_params(weak="threshold", n_rounds=30).fit(X, Y, qid=QID)
+    model.set_params(warm_start=False).fit(X, Y, qid=QID)
+    assert not hasattr(model, "forest_")
+    other = RankBoost(n_rounds=30).fit(X, Y, qid=QID)
+    assert_array_equal(model.predict(X), other.predict(X))
 
 
 REFUSED = {

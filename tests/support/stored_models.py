@@ -110,8 +110,7 @@ def _boosted(model: Any, y: Any = Y, rows: Any = X, **options: Any) -> Case:
 
     def ask(fitted: Any) -> list[Any]:
         one_query = np.zeros(len(NEW))
-        answers = [fitted.predict(NEW), fitted.rank(NEW, one_query)]
-        return [*answers, *([] if hasattr(fitted, "forest_") else [fitted.explain(NEW)])]
+        return [fitted.predict(NEW), fitted.explain(NEW), fitted.rank(NEW, one_query)]
 
     is_warm = model.warm_start
     return Case(lambda: model.fit(rows, y, **options), ask, more if is_warm else None)

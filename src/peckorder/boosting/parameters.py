@@ -22,6 +22,7 @@ from peckorder._core.validation import (
 from peckorder.boosting.run_rounds import Options
 from peckorder.boosting.tree_rounds import TreeSettings
 from peckorder.metrics import metric_by_name
+from peckorder.trees.features import FEATURE_RULES
 from peckorder.trees.growing import TreeOptions
 
 _WORDS = ("threshold", "feature", "tree")
@@ -30,6 +31,7 @@ _WITH_TREES = {"alpha": "approximate", "default": None, "smoothing": "auto"}
 _WITHOUT_TREES = {
     "loss": "exponential",
     "pair_weight": None,
+    "categorical_features": "from_dtype",
     "monotonic_cst": None,
     "max_features": 1.0,
     "subsample": 1.0,
@@ -88,7 +90,7 @@ RULES: Final[Rules] = {
     "max_features": fraction,
     "subsample": fraction,
     "n_jobs": Rule("-1 or an integer >= 1", lambda value: whole(-1).accepts(value) and value != 0),
-}
+} | FEATURE_RULES
 
 
 def check(model: Any) -> None:
@@ -100,7 +102,8 @@ def check(model: Any) -> None:
     if has_trees(model) and len(_several(model.weak)) > 1:
         refuse_parameter(model, "weak", "have no others beside 'tree'")
     for name, value in required.items():
-        if getattr(model, name) != value:
+        given = getattr(model, name)
+        if given is not value and not (np.isscalar(given) and given == value):
             where = "with" if has_trees(model) else "without"
             refuse_parameter(model, name, f"be {value!r} {where} weak='tree'")
     if "threshold" in words and model.default not in (None, 0, 1):
@@ -133,7 +136,6 @@ def tree_settings_of(model: Any) -> TreeSettings:
             l2=float(model.l2),
             max_features=float(model.max_features),
         ),
-        rises=np.zeros(model.n_features_in_, dtype=np.int64),
         subsample=float(model.subsample),
         unstored=model.missing == "zero",
         max_bins=model.max_bins,

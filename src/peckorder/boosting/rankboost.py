@@ -29,6 +29,8 @@ from peckorder.boosting.tree_rounds import TreeBooster, TreeRanking
 from peckorder.boosting.weak_learners import ranked
 from peckorder.feedback import GradedRows, Preferences
 from peckorder.metrics import metric_by_name
+from peckorder.trees.explain import contributions, expected_score
+from peckorder.trees.features import TreeFeatures
 from peckorder.trees.forest import Forest
 
 
@@ -117,6 +119,10 @@ class RankBoost(ScoreEstimator, stored=True):
         The share of features that a split of a tree may take, drawn for every split.
     subsample : float, default=1.0
         The share of queries that a tree is grown from, drawn for every tree.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        For trees: which columns are categories without an order, by position, name or
+        mask; "from_dtype" for those of a frame whose type is categorical. Of more than
+        255 the rarest count as one; one that did not occur in training as missing.
     monotonic_cst : array-like of {-1, 0, 1}, dict or None, default=None
         For trees: 1 where scores must not fall with a feature, -1 where they must not
         rise; by position, or by name.
@@ -142,6 +148,11 @@ class RankBoost(ScoreEstimator, stored=True):
     feature_importances_ : ndarray of shape (n_features,)
         The share of each feature in the fall of the bound's logarithm; of trees, in
         what their splits gain.
+    expected_value_ : float
+        For trees the mean score of the training rows, from which `explain` says how
+        features deviate; else 0.
+    forest_ : peckorder.trees.forest.Forest
+        Only with trees: all of them, behind each other.
     smoothing_ : float
         The smoothing that was used.
     validation_scores_ : ndarray
@@ -222,6 +233,7 @@ class RankBoost(ScoreEstimator, stored=True):
         l2: float = 1.0,
         max_features: float = 1.0,
         subsample: float = 1.0,
+        categorical_features: object = "from_dtype",
         monotonic_cst: object = None,
         n_jobs: int = -1,
         random_state: Seed = None,
@@ -248,6 +260,7 @@ class RankBoost(ScoreEstimator, stored=True):
         self.l2 = l2
         self.max_features = max_features
         self.subsample = subsample
+        self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -328,9 +341,12 @@ class RankBoost(ScoreEstimator, stored=True):
         Returns
         -------
         contributions : ndarray of shape (n_samples, n_features)
-            Their sums over features are the scores, without an offset and without
-            rankings found by custom learners. O(n_samples) time per feature used, for
-            sparse X O(stored entries).
+            Their sums over features are the scores less `expected_value_`, without an
+            offset and without rankings found by custom learners. Of trees these are
+            Shapley values: a feature that does not take part sends a row both ways of
+            its splits, by the shares of the training rows. O(n_samples) time per
+            feature used, for sparse X O(stored entries); of trees O(n_samples x leaves
+            x depth**2).
 
         Examples
         --------
@@ -343,8 +359,14 @@ class RankBoost(ScoreEstimator, stored=True):
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
         if hasattr(self, "forest_"):
-            refuse_parameter(self, "weak", "not be 'tree' to explain scores")
+            return contributions(self.forest_, rows, unstored=self._unstored)
         return self._table.contributions(rows, unstored=self._unstored)
+
+    @property
+    def expected_value_(self) -> float:
+        """What `explain` adds nothing for: the mean score in training; 0 without trees."""
+        check_is_fitted(self)
+        return expected_score(self.forest_) if hasattr(self, "forest_") else 0.0
 
     def __sklearn_tags__(self) -> Tags:
         """Declare to scikit-learn what the estimator takes."""
@@ -369,6 +391,8 @@ class RankBoost(ScoreEstimator, stored=True):
         if is_warm and self.n_rounds < self.n_rounds_:
             rule = f"be >= {self.n_rounds_}, the rounds there are, with warm_start"
             raise refusal("n_rounds", rule, self.n_rounds, error=ValueError)
+        if is_warm and has_trees(self) != hasattr(self, "forest_"):
+            refuse_parameter(self, "weak", "be as in the last fit with warm_start")
         X = self._rows(X, reset=not is_warm)
         n_rows = X.shape[0]
         weight = checked_weight(sample_weight, n_rows)
@@ -384,7 +408,7 @@ class RankBoost(ScoreEstimator, stored=True):
         arguments = X, rows, preferences, weight, start
         if has_trees(self):
             self._check_trees(preferences)
-            trees = TreeBooster(*arguments, tree_settings_of(self), team)
+            trees = TreeBooster(*arguments, tree_settings_of(self), self._features, team)
             if is_warm:
                 trees.repeat(self.forest_, self.weak_rankers_["alpha"])
             trees.boost(stopping)
@@ -458,6 +482,17 @@ class RankBoost(ScoreEstimator, stored=True):
         return scores
 
     def _rows(self, X: MatrixLike, *, reset: bool) -> Matrix:
+        if reset and has_trees(self):
+            self._features, numbers = TreeFeatures.learnt(
+                self,
+                X,
+                self.categorical_features,
+                self.monotonic_cst,
+                unstored=self.missing == "zero",
+            )
+            return numbers
+        if not reset and hasattr(self, "forest_"):
+            return self._features.matrix(self, X, unstored=self._unstored)
         rows: Matrix = validate_data(
             self,
             masked_as_nan(X),
@@ -498,7 +533,7 @@ class RankBoost(ScoreEstimator, stored=True):
         self.__dict__.pop("forest_", None)
         self.own_rankings_ = []
         if has_trees(self):
-            self.forest_ = Forest.of(trees, np.zeros(self.n_features_in_, dtype=bool))
+            self.forest_ = Forest.of(trees, self._features.is_category)
         else:
             self.own_rankings_ = [r.ranking for r in rounds if r.ranking is not None]
         self.n_rounds_ = n_rounds

@@ -18,6 +18,7 @@ from peckorder.boosting.weak_learners import Ranking, ranked
 from peckorder.storage.fields import OMITTED, Field, Table, flag, floats, ints, nested, number
 from peckorder.storage.format import Node
 from peckorder.storage.models import stored_parameter
+from peckorder.trees.features import FEATURES, TreeFeatures
 from peckorder.trees.forest import FOREST, Forest
 
 # In a model file: sums of weights must be finite.
@@ -223,14 +224,19 @@ def _plain_rankers(model: Any) -> Any:
     return model.weak_rankers_
 
 
+def _of_trees(name: str) -> Callable[[Any], Any]:
+    return lambda model: getattr(model, name) if hasattr(model, "forest_") else OMITTED
+
+
 def _alphas_of_trees(model: Any) -> Any:
     return model.weak_rankers_["alpha"] if hasattr(model, "forest_") else OMITTED
 
 
 def _complete(node: Node) -> None:
-    forest, alphas = node.values.pop("forest", None), node.values.pop("alphas", None)
-    rankers = node.values.pop("rankers", None)
-    if (rankers is None) == (alphas is None) or (alphas is None) != (forest is None):
+    names = ("rankers", "forest", "columns", "alphas")
+    rankers, forest, columns, alphas = (node.values.pop(name, None) for name in names)
+    of_trees = {value is None for value in (forest, columns, alphas)}
+    if of_trees != {rankers is not None}:
         raise node.refuse("rankers", "weak rankings, or trees with their weights")
     if forest is not None:
         if len(forest) != len(alphas):
@@ -238,7 +244,9 @@ def _complete(node: Node) -> None:
         if (forest.column >= forest.n_columns).any():
             raise node.refuse("column", "a feature")
         rankers = tree_records(alphas)
-        node.values["forest_"] = forest
+        if (forest.is_category != columns.is_category).any():
+            raise node.refuse("columns", "categories where the trees have them")
+        node.values |= {"forest_": forest, "_features": columns}
     node.values |= {
         "weak_rankers_": rankers,
         "own_rankings_": [],
@@ -249,7 +257,8 @@ def _complete(node: Node) -> None:
 
 BOOSTED = Table(
     Field("rankers", nested(_RANKERS, _records), _plain_rankers, optional=True),
-    Field("forest", nested(FOREST, Forest), lambda model: getattr(model, "forest_", OMITTED), True),
+    Field("forest", nested(FOREST, Forest), _of_trees("forest_"), optional=True),
+    Field("columns", nested(FEATURES, TreeFeatures), _of_trees("_features"), optional=True),
     Field("alphas", floats("rounds"), _alphas_of_trees, optional=True),
     Field("bounds", floats("rounds+1"), "bounds_"),
     Field("smoothing", number(low=0.0), "smoothing_"),

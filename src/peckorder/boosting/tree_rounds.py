@@ -16,6 +16,7 @@ from peckorder.boosting.distribution import Distribution, make_distribution
 from peckorder.boosting.round_record import Round, RoundLog
 from peckorder.feedback import GradedRows, Preferences
 from peckorder.trees.columns import MOST_BINS, bin_columns
+from peckorder.trees.features import TreeFeatures
 from peckorder.trees.forest import Forest, Tree
 from peckorder.trees.growing import Grower, TreeOptions
 
@@ -31,8 +32,7 @@ _NO_SWAPS = Swaps(_NONE, _NONE, np.empty(0, dtype=np.int64))
 class TreeSettings:
     """How to boost trees: parameters of the estimator.
 
-    rises (n_features,) are 1, 0 or -1; subsample is the share of queries that each tree
-    is grown from.
+    subsample is the share of queries that each tree is grown from.
     """
 
     n_rounds: int
@@ -40,7 +40,6 @@ class TreeSettings:
     loss: str
     follows_ndcg: bool
     options: TreeOptions
-    rises: Ints
     subsample: float
     unstored: bool
     max_bins: int | None
@@ -173,6 +172,7 @@ class TreeBooster:
         sample_weight: Floats | None,
         offset: Floats | None,
         settings: TreeSettings,
+        features: TreeFeatures,
         team: Team,
     ) -> None:
         self.settings, self._team, self._X = settings, team, X[rows]
@@ -196,11 +196,12 @@ class TreeBooster:
         columns = bin_columns(
             self._X,
             team,
-            rises=settings.rises,
+            is_category=features.is_category,
+            rises=features.rises,
             max_bins=settings.max_bins or MOST_BINS,
             unstored=settings.unstored,
         )
-        self._is_category = columns.tiled.is_category != 0
+        self._is_category = features.is_category
         self._grower = Grower(columns, settings.options, team)
         self._scores = np.zeros((len(rows), 1))
         if offset is not None:

@@ -155,7 +155,7 @@ class Forest:
         categories = self.is_category.astype(np.uint8)
 
         def work(share: slice, give_up: Stop) -> None:
-            for rows, values in _dense_blocks(X, share, unstored):
+            for rows, values in dense_blocks(X, share, unstored):
                 if give_up():
                     return
                 if is_plain:
@@ -175,7 +175,7 @@ class Forest:
         return np.asarray(gains / total if total > 0.0 else gains, dtype=np.float64)
 
 
-def _dense_blocks(X: Matrix, rows: slice, unstored: bool) -> Iterator[tuple[slice, Floats]]:
+def dense_blocks(X: Matrix, rows: slice, unstored: bool) -> Iterator[tuple[slice, Floats]]:
     """Yield rows with their values, those of a sparse matrix some at a time."""
     size = max(1, _BLOCK // max(1, X.shape[1]))
     for start in range(rows.start, rows.stop, size):
