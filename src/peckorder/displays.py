@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from peckorder._core.errors import entry, entry_named, refusal, warn
+from peckorder._core.errors import entry, entry_named, refusal, requiring, warn
 from peckorder._core.typing import Floats, Ints, MatrixLike, Predictor, VectorLike
 from peckorder._core.validation import Rule, boolean, did_you_mean, optional, whole
-from peckorder.exceptions import MissingExtraError
 from peckorder.metrics import METRICS, evaluate, metric_by_name, time_averaged_rank_loss
 
 __all__ = ["OnlineCurveDisplay", "RankingCurveDisplay"]
@@ -351,14 +350,6 @@ def _names(metric: str, cutoffs: list[int]) -> list[str]:
 
 @entry_named("displays")
 def _pyplot() -> Axes:
-    try:
+    with requiring("matplotlib", "to draw", "'peckorder[plot]'"):
         from matplotlib import pyplot
-    except ImportError:
-        raise refusal(
-            "matplotlib",
-            "be installed to draw",
-            "none",
-            hint="Type pip install 'peckorder[plot]'.",
-            error=MissingExtraError,
-        ) from None
     return pyplot

@@ -11,7 +11,7 @@ from scipy import sparse
 from peckorder import Ratings, experiments
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments import Claim, Experiment, Measured, Part, Shown
-from peckorder.experiments.framework.journal import Journal, as_json
+from peckorder.experiments.framework.journal import Journal, measured_json
 from peckorder.experiments.framework.statistics import (
     beside_printed,
     column,
@@ -220,8 +220,8 @@ def test_wrong_arguments_are_refused_before_any_work(argument, value, tmp_path):
 
 def test_what_cannot_be_kept_is_refused():
     with pytest.raises(TypeError, match="got set"):
-        as_json({"x": {1, 2}})
-    assert as_json({1: (np.float32(0.5), np.inf, True, None, np.arange(2))}) == {
+        measured_json({"x": {1, 2}})
+    assert measured_json({1: (np.float32(0.5), np.inf, True, None, np.arange(2))}) == {
         "1": [0.5, None, True, None, [0, 1]]
     }
 

@@ -332,8 +332,8 @@ def test_without_pyarrow(tmp_path, monkeypatch, suffix):
     write_files(tmp_path, {f"f.{suffix}": FRAME})
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     sentence = (
-        f"from_{suffix}: pyarrow must be installed for this; "
-        'pip install "peckorder[frames]" brings it.'
+        f"from_{suffix}: pyarrow must be installed for this; got none. "
+        "Type pip install 'peckorder[frames]'."
     )
     with pytest.raises(ImportError, match=exactly(sentence)):
         READERS[suffix](tmp_path, "grade")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any, TypeVar, cast
 
-from peckorder.exceptions import DataError
+from peckorder.exceptions import DataError, MissingExtraError
 
 T = TypeVar("T")
 
@@ -91,6 +91,18 @@ def shortened(error: object) -> str:
     if len(text) > _LONGEST:
         return f"{text[:_LONGEST].rstrip()} .."
     return text.rstrip(". ")
+
+
+@contextmanager
+def requiring(package: str, purpose: str, install: str) -> Iterator[None]:
+    """Refuse a package that an import inside does not find, and tell how to get it."""
+    try:
+        yield
+    except ImportError:
+        hint = f"Type pip install {install}."
+        raise refusal(
+            package, f"be installed {purpose}", "none", hint=hint, error=MissingExtraError
+        ) from None
 
 
 def caller() -> str:

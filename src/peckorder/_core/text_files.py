@@ -6,12 +6,15 @@ import re
 import secrets
 import stat
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from time import time
-from typing import IO, TypeAlias
+from typing import IO, Any, TypeAlias
+
+import numpy as np
 
 from peckorder._core.errors import refusal
 from peckorder._core.parameters import Rule
@@ -227,6 +230,23 @@ def write_text(path: PathLike, lines: Iterable[str]) -> None:
                 packed.writelines(line.encode(*ENCODING) for line in lines)
         else:
             raw.writelines(line.encode(*ENCODING) for line in lines)
+
+
+def as_json(value: object, otherwise: Callable[[object], Any] = str) -> Any:
+    """Return a value as JSON has it: lists, Python's numbers, null for what is not finite.
+
+    Values of other types are what `otherwise` makes of them.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item, otherwise) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(item, otherwise) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    is_plain = value is None or isinstance(value, bool | int | float | str)
+    return value if is_plain else otherwise(value)
 
 
 def shown(line: bytes) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from peckorder._core.errors import named, refusal
 from peckorder._core.validation import check_parameters, did_you_mean
-from peckorder.cli.options import FitOptions, OutputOptions, ids_of, roles_of, separate_columns
+from peckorder.cli.options import FitOptions, OutputOptions, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json
 from peckorder.comparison.candidates import Candidate, plain_name
 from peckorder.comparison.refit import TASKS, fit_ratings, fit_table, own_candidates, unfitted
@@ -74,7 +74,7 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
     by_hand = read_settings(options.ranker, options.set_ or ())
     with printer.progress(f"Fitting {options.ranker}"):
         names = separate_columns(options.columns)
-        source = read_table(file, format=options.format, ids=ids_of(options), names=names)
+        source = read_table(file, format=options.format, ids=options.ids(), names=names)
         if isinstance(source, Documents):
             fitted = _fit_sparse(by_hand, source, options)
         else:
@@ -194,7 +194,7 @@ def _fit_sparse(by_hand: Mapping[str, object], documents: Documents, options: Fi
     own = {"target": TARGET, "qid": query, "task": "graded"}
     if is_unset(options.qid, (TARGET, QID)):
         qid, query, own["qid"] = None, None, options.qid
-    for name in (*roles_of(options), "drop", "category", "keep", "classes", "scale", "task"):
+    for name in (*options.roles(), "drop", "category", "keep", "classes", "scale", "task"):
         value = getattr(options, name)
         if value and value != own.get(name):
             raise refusal(
@@ -249,7 +249,7 @@ def _recognised(columns: Columns, options: FitOptions) -> Task:
         rule = f"be {' or '.join(map(repr, kinds))} for {options.ranker}"
         raise refusal("task", rule, repr(options.task))
     drop = options.drop or ()
-    asked: dict[str, Any] = {"classes": options.classes, "drop": drop, **roles_of(options)}
+    asked: dict[str, Any] = {"classes": options.classes, "drop": drop, **options.roles()}
     task = recognise(columns, task=kind, **asked)
     if task.kind == "ratings" and "ratings" not in kinds:
         return recognise(columns, task=SCORES, **asked)

@@ -43,21 +43,21 @@ class OutputOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareOptions:
-    """Options of `peckorder compare`.
+class TableOptions:
+    """What a table is to be read as, for `peckorder compare` and `peckorder fit`.
 
     Parameters
     ----------
     task
         ordinal, magnitude, graded or ratings, if it is not recognised rightly.
     target
-        The column to predict.
+        The column to predict. By default the usual names, or the last column.
     qid
-        The column of queries, within which rows are compared; "none" for no column, as
-        of user, item and rating, too.
+        The column of queries, within which rows are compared. By default the usual
+        names; "none" for no column, as of user, item and rating, too.
     user
-        The column of people. Without ratings or queries, no fold divides the rows of a
-        person; by default a column that is named so.
+        The column of people, of ratings. Without ratings or queries, no fold divides
+        the rows of a person; by default a column that is named so. It is no feature.
     item
         The column of items, of ratings.
     rating
@@ -74,6 +74,40 @@ class CompareOptions:
         text, but for words as these, whose order is known.
     columns
         Names for the columns of a file, as in user,item,rating.
+    format
+        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
+    """
+
+    task: str | None = None
+    target: str | None = None
+    qid: str | None = None
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    drop: Several = None
+    category: Several = None
+    keep: Several = None
+    classes: Several = None
+    columns: str | None = None
+    format: str | None = None
+
+    def roles(self) -> dict[str, str | None]:
+        """Return the columns that are given, by their roles."""
+        names = ("target", "qid", "user", "item", "rating")
+        return {name: getattr(self, name) for name in names}
+
+    def ids(self) -> list[str]:
+        """Return the columns of ids that are given."""
+        return [name for name in (self.qid, self.user, self.item) if name]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions(TableOptions):
+    """Options of `peckorder compare`.
+
+    Parameters
+    ----------
     qrels
         TREC judgements: the files are runs then, compared with each other and with
         ways to fuse them.
@@ -92,8 +126,6 @@ class CompareOptions:
         and people are drawn whole, two of them though they have more rows. Of
         ratings: test so many people, by default 500; beyond 250,000 ratings only
         those of some people, drawn at random, are learnt from, which is noted.
-    format
-        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
     save
         A model file for the best ranker, of whatever library, fitted to all rows that
         were compared (see --rows). One of another library needs that library.
@@ -105,23 +137,11 @@ class CompareOptions:
         The HTML file to write; not the one of --save.
     """
 
-    task: str | None = None
-    target: str | None = None
-    qid: str | None = None
-    user: str | None = None
-    item: str | None = None
-    rating: str | None = None
-    drop: Several = None
-    category: Several = None
-    keep: Several = None
-    classes: Several = None
-    columns: str | None = None
     qrels: str | None = None
     metric: str | None = None
     rankers: Several = None
     folds: int = 5
     rows: int | None = None
-    format: str | None = None
     save: Path | None = None
     repeats: int | None = None
     seed: int = 0
@@ -146,7 +166,7 @@ class CompareOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FitOptions:
+class FitOptions(TableOptions):
     """Options of `peckorder fit`.
 
     Parameters
@@ -162,55 +182,15 @@ class FitOptions:
         A parameter, as in --set C=10; give it again for more. All others are those of
         `peckorder compare`, and are chosen as there: C by leaving pairs out, rounds of
         boosting and other settings on rows left out.
-    task
-        ordinal, magnitude, graded or ratings, if it is not recognised rightly.
-    target
-        The column to predict. By default the usual names, or the last column.
-    qid
-        The column of queries, within which rows are compared. By default the usual
-        names; "none" for no column, as of user.
-    user
-        The column of people. For PersonalRanker those who rate; for others, also a
-        column named so where there are no queries, people who are left out whole where
-        settings are chosen; it is no feature.
-    item
-        The column of items, for PersonalRanker.
-    rating
-        The column of ratings, for PersonalRanker.
-    classes
-        The labels from lowest to highest, if they are text.
-    drop
-        A column to leave out; give it again for more.
-    category
-        A column whose values have no order, though they are numbers or look ordered;
-        give it again for more.
-    keep
-        A column to learn from though it looks like an id; give it again for more.
-    columns
-        Names for the columns of a file, as in user,item,rating.
     scale
         Put features to mean 0 and deviation 1, empty cells to the mean; the model file
         keeps how. By default for all rankers but RankBoost.
-    format
-        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
     """
 
     ranker: str
     out: OutPath
     set_: Annotated[tuple[str, ...] | None, Parameter(name="--set", negative="")] = None
-    task: str | None = None
-    target: str | None = None
-    qid: str | None = None
-    user: str | None = None
-    item: str | None = None
-    rating: str | None = None
-    classes: Several = None
-    drop: Several = None
-    category: Several = None
-    keep: Several = None
-    columns: str | None = None
     scale: bool | None = None
-    format: str | None = None
 
 
 @Parameter(name="*")
@@ -428,16 +408,6 @@ class ReproduceOptions:
     out: OutPath = Path(".")
     seed: int = 0
     jobs: int | None = None
-
-
-def roles_of(options: CompareOptions | FitOptions) -> dict[str, str | None]:
-    """Return the columns that are given, by their roles."""
-    return {name: getattr(options, name) for name in ("target", "qid", "user", "item", "rating")}
-
-
-def ids_of(options: CompareOptions | FitOptions) -> list[str]:
-    """Return the columns of ids that are given."""
-    return [name for name in (options.qid, options.user, options.item) if name]
 
 
 def separate_columns(columns: str | None) -> tuple[str, ...] | None:

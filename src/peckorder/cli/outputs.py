@@ -12,12 +12,12 @@ from textwrap import fill
 from time import perf_counter
 from typing import Any, Final, TypeAlias
 
-import numpy as np
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table as Screen
 
+from peckorder._core.text_files import as_json
 from peckorder.cli.options import OutputOptions
 from peckorder.tables.columns import RARE, Columns, counted, is_empty, short
 from peckorder.tables.files.standard_streams import is_standard
@@ -71,7 +71,7 @@ class ResultPrinter:
                 own: Any = result.get("notes", ())
                 notes = [*own, *dict.fromkeys(self._notes)]
                 result = {**result, "notes": notes}
-            line = text.dumps(as_plain(result), ensure_ascii=False)
+            line = text.dumps(as_json(result), ensure_ascii=False)
             sys.stdout.write(_UNSAFE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", line) + "\n")
         for part in shown:
             self.show(part)
@@ -224,21 +224,6 @@ def role_lines(column_roles: Iterable[ColumnRole]) -> list[str]:
 def roles_as_json(column_roles: Iterable[ColumnRole]) -> dict[str, list[str]]:
     """Return the roles of columns, and why they have them, for programs."""
     return {role.column: [role.role.value, role.why] for role in column_roles}
-
-
-def as_plain(value: object) -> Any:
-    """Return a value as JSON has it; what is not finite is null."""
-    if isinstance(value, Mapping):
-        return {str(key): as_plain(cell) for key, cell in value.items()}
-    if isinstance(value, np.ndarray | list | tuple):
-        return [as_plain(cell) for cell in value]
-    if isinstance(value, np.generic):
-        return as_plain(value.item())
-    if isinstance(value, float) and not isfinite(value):
-        return None
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return str(value)
 
 
 def printable(text: str) -> str:

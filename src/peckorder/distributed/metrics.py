@@ -22,7 +22,15 @@ from peckorder.distributed.cluster.partitions import Partitions, map_partitions
 from peckorder.distributed.cluster.sources import source_of
 from peckorder.distributed.fitting.common import refuse_weightless
 from peckorder.feedback import read_labels
-from peckorder.metrics import TIES, UNDEFINED, Metric, RankedLists, metric_by_name, rank_steps
+from peckorder.metrics import (
+    TIES,
+    UNDEFINED,
+    Metric,
+    RankedLists,
+    listed_names,
+    metric_by_name,
+    rank_steps,
+)
 from peckorder.streams.block import Block
 
 if TYPE_CHECKING:
@@ -104,7 +112,9 @@ def score(
     ...     score(model, *rows, ["disagreement"], qid=da.from_array([1, 1, 2, 2], 2))
     {'disagreement': 0.5}
     """
-    metrics = _metrics(names)
+    metrics: list[Metric | str] = [
+        name if name in _OF_ROWS else metric_by_name(name) for name in listed_names(names)
+    ]
     TIES.check("ties", ties)
     UNDEFINED.check("undefined", undefined)
     if ties not in _TIES:
@@ -130,20 +140,6 @@ def score(
         str(metric if isinstance(metric, str) else metric.name): _mean(metric, column)
         for metric, column in zip(metrics, sums, strict=True)
     }
-
-
-def _metrics(names: str | Iterable[str]) -> list[Metric | str]:
-    """Read names of metrics of lists, and of rows."""
-    if isinstance(names, str):
-        names = [names]
-    if not isinstance(names, Iterable) or not (names := list(names)):
-        raise refusal(
-            "names",
-            "be one metric or several, such as 'ap' or ['ap', 'rank_loss']",
-            repr(names),
-            error=ValueError,
-        )
-    return [name if name in _OF_ROWS else metric_by_name(name) for name in names]
 
 
 def _check_names(partitions: Partitions, names: Labels | None) -> None:

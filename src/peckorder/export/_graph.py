@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from peckorder._core.errors import refusal
+from peckorder._core.errors import requiring
 from peckorder._core.typing import Floats
 from peckorder._version import __version__
 from peckorder.boosting.round_record import ScoreTable
 from peckorder.estimators import RankBoost
-from peckorder.exceptions import MissingExtraError
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -23,16 +22,8 @@ TREES = "ai.onnx.ml"
 
 def onnx_package() -> Any:
     """Import onnx; raise if it is not installed."""
-    try:
+    with requiring("onnx", "to write its files", "'peckorder[onnx]'"):
         import onnx
-    except ImportError:
-        raise refusal(
-            "onnx",
-            "be installed to write its files",
-            "none",
-            hint="Type pip install 'peckorder[onnx]'.",
-            error=MissingExtraError,
-        ) from None
     return onnx
 
 

@@ -15,6 +15,7 @@ from peckorder.metrics._lists import sort_within_lists as sort_within_lists
 from peckorder.metrics._names import METRICS as METRICS
 from peckorder.metrics._names import Metric as Metric
 from peckorder.metrics._names import MetricScorer, scorer
+from peckorder.metrics._names import listed_names as listed_names
 from peckorder.metrics._names import metric_by_name as metric_by_name
 from peckorder.metrics._names import metrics_by_name as metrics_by_name
 from peckorder.metrics._ordinal import (

@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.errors import entry, entry_named, refusal
+from peckorder._core.errors import entry, entry_named, refusal, requiring
 from peckorder._core.typing import Floats, Frame, Ints, Labels, VectorLike
 from peckorder._core.validation import optional, whole
-from peckorder.exceptions import MissingExtraError
 from peckorder.metrics._lists import UNDEFINED, RankedLists, WeightsOfQueries, query_weights
 from peckorder.metrics._names import metrics_by_name
 from peckorder.metrics._resampling import chances, intervals, weighted_means
@@ -343,15 +342,6 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
 @entry_named("metrics")
 def to_frame(library: str, rows: object) -> Frame:
     """Return rows, or columns, as a data frame of a library if it is installed."""
-    try:
-        module = import_module(library)
-    except ImportError:
-        raise refusal(
-            library,
-            "be installed for this",
-            "none",
-            hint="Type pip install 'peckorder[frames]'.",
-            error=MissingExtraError,
-        ) from None
-    frame: Frame = module.DataFrame(rows)
+    with requiring(library, "for this", "'peckorder[frames]'"):
+        frame: Frame = import_module(library).DataFrame(rows)
     return frame

@@ -131,8 +131,8 @@ class Metric:
         return float(self.kind.function(y_true, y_score, qid=qid, **self.options))
 
 
-def metrics_by_name(names: str | Iterable[str]) -> list[Metric]:
-    """Return the metrics of one name or several."""
+def listed_names(names: str | Iterable[str]) -> list[str]:
+    """Return one name of a metric, or several, as a list."""
     if isinstance(names, str):
         names = [names]
     if not isinstance(names, Iterable) or not (names := list(names)):
@@ -142,7 +142,12 @@ def metrics_by_name(names: str | Iterable[str]) -> list[Metric]:
             repr(names),
             error=ValueError,
         )
-    return [metric_by_name(name) for name in names]
+    return names
+
+
+def metrics_by_name(names: str | Iterable[str]) -> list[Metric]:
+    """Return the metrics of one name or several."""
+    return [metric_by_name(name) for name in listed_names(names)]
 
 
 def metric_by_name(name: object, what: str = "names", others: Sequence[str] = ()) -> Metric:

@@ -81,9 +81,9 @@ class Coder(ABC):
         """Whether cells of a file without types are to be read as numbers."""
         return False
 
-    @abstractmethod
     def names(self, name: str) -> list[str]:
         """Return the names of the columns that are made of a column."""
+        return [name]
 
     @abstractmethod
     def apply(self, name: str, column: Array) -> Floats:
@@ -108,10 +108,6 @@ class Number(Coder):
     def reads_numbers(self) -> bool:
         """True."""
         return True
-
-    def names(self, name: str) -> list[str]:
-        """Return the name."""
-        return [name]
 
     def apply(self, name: str, column: Array) -> Floats:
         """Return the numbers."""
@@ -219,10 +215,6 @@ class Ordered(_Levels):
     kind = "ordered"
     fields = Table(_LEVELS, _OF_NUMBERS, complete=_check_levels)
 
-    def names(self, name: str) -> list[str]:
-        """Return the name."""
-        return [name]
-
     def apply(self, name: str, column: Array) -> Floats:
         """Return positions; NaN where a text is not known."""
         position = self.positions(name, column, -1).astype(np.float64)
@@ -248,10 +240,6 @@ class ByTarget(_Levels):
     codes: tuple[float, ...] | None = None
     kind = "by target"
     fields = Table(_LEVELS, _OF_NUMBERS, Field("codes", _numbers), complete=_check_codes)
-
-    def names(self, name: str) -> list[str]:
-        """Return the name."""
-        return [name]
 
     def apply(self, name: str, column: Array) -> Floats:
         """Return codes of levels, or their numbers."""
@@ -345,10 +333,6 @@ class Amount(_Parsed):
         Field("has_comma", flag(), lambda coder: coder.form.has_comma),
         complete=_take_form,
     )
-
-    def names(self, name: str) -> list[str]:
-        """Return the name."""
-        return [name]
 
     def parse(self, cell: Any) -> float | None:
         """Return the number of a cell."""

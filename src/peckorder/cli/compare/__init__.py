@@ -15,7 +15,7 @@ from peckorder import comparison, reports
 from peckorder._core.errors import refusal
 from peckorder.cli.compare.report import KINDS, embedded_report, embedded_rows, file_report
 from peckorder.cli.models import model_limits, needed_package
-from peckorder.cli.options import CompareOptions, OutputOptions, ids_of, roles_of, separate_columns
+from peckorder.cli.options import CompareOptions, OutputOptions, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
 from peckorder.comparison import Comparison
 from peckorder.comparison.contest import Contest, Interrupted, Result, entries, run_contest
@@ -104,10 +104,10 @@ def load_case(files: tuple[str, ...], options: CompareOptions) -> TableCase | Ra
             "qrels", "be given, by --qrels FILE, to compare runs", f"{name_of(file)} alone"
         )
     names = separate_columns(options.columns)
-    columns = read_columns(file, format=options.format, ids=ids_of(options), names=names)
+    columns = read_columns(file, format=options.format, ids=options.ids(), names=names)
     return make_case(
         columns,
-        roles_of(options),
+        options.roles(),
         task=options.task,
         classes=options.classes,
         drop=options.drop or (),

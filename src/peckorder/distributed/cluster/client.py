@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakValueDictionary
 
-from peckorder._core.errors import refusal
+from peckorder._core.errors import refusal, requiring
 from peckorder._version import __version__
 from peckorder.exceptions import ClusterError, DataError, MissingExtraError
 
@@ -22,17 +22,9 @@ PATIENCE: Final = 30.0
 
 def check_dask() -> None:
     """Raise if Dask is not installed."""
-    try:
+    with requiring("Dask", "with arrays, frames and workers", "'peckorder[dask]'"):
         for name in ("dask.array", "dask.dataframe", "distributed"):
             import_module(name)
-    except ImportError as error:
-        raise refusal(
-            "Dask",
-            "be installed, with arrays, frames and workers",
-            error,
-            hint="Run: pip install 'peckorder[dask]'",
-            error=MissingExtraError,
-        ) from error
 
 
 def usable_client(client: "Client | None" = None) -> "Client":
@@ -115,29 +107,17 @@ class ReleasingClient:
             future.release()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
+        method = getattr(self._client, name)
+        if name not in ("submit", "map", "compute", "scatter"):
+            return method
 
-    def submit(self, *arguments: object, **options: object) -> "Future":
-        """Let a worker call a function."""
-        [future] = self._recorded([self._client.submit(*arguments, **options)])
-        return future
+        def recorded(*arguments: object, **options: object) -> Any:
+            futures = method(*arguments, **options)
+            for future in futures if isinstance(futures, list) else [futures]:
+                self._futures[id(future)] = future
+            return futures
 
-    def map(self, *arguments: object, **options: object) -> list["Future"]:
-        """Let workers call a function for each of a list."""
-        return self._recorded(self._client.map(*arguments, **options))
-
-    def compute(self, *arguments: object, **options: object) -> list["Future"]:
-        """Let workers compute a list of delayed values."""
-        return self._recorded(self._client.compute(*arguments, **options))
-
-    def scatter(self, *arguments: object, **options: object) -> list["Future"]:
-        """Send a list of values to workers."""
-        return self._recorded(self._client.scatter(*arguments, **options))
-
-    def _recorded(self, futures: list["Future"]) -> list["Future"]:
-        for future in futures:
-            self._futures[id(future)] = future
-        return futures
+        return recorded
 
 
 def _check_workers(client: "Client") -> None:

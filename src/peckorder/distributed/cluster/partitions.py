@@ -6,6 +6,7 @@ the order of partitions, so that sums do not depend on the workers.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -247,7 +248,7 @@ def _checked(
     client: "Client", source: Source, scanned: list["Future"], *, whole: bool
 ) -> Partitions:
     """Check what was scanned; return the partitions that have rows."""
-    facts = client.map(_facts_in, scanned, pure=False)
+    facts = client.map(attrgetter("facts"), scanned, pure=False)
     with naming_partition(facts, source.titles):
         known = results(client, facts)
     positions = list(range(len(scanned)))
@@ -259,7 +260,7 @@ def _checked(
     check_alike(partitions.facts, partitions.titles_of(list(range(len(kept)))))
     if source.has_queries and whole:
         some = partitions.only(overlapping(partitions.facts))
-        names = client.map(_queries_in, some.outputs, pure=False)
+        names = client.map(attrgetter("queries"), some.outputs, pure=False)
         check_whole(results(client, names), some.positions, source.files)
     return partitions
 
@@ -327,14 +328,6 @@ def in_partition(name: str, function: Callable[..., T], *arguments: object) -> T
         finally:
             # Or this frame and the error would refer to each other, and to the rows.
             del error_of_rows
-
-
-def _facts_in(scanned: Scanned) -> Facts:
-    return scanned.facts
-
-
-def _queries_in(scanned: Scanned) -> Labels | None:
-    return scanned.queries
 
 
 def _output_of(scanned: Scanned) -> object:

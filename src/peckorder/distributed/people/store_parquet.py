@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from peckorder._core.errors import entry_named, refusal
+from peckorder._core.errors import entry_named, refusal, requiring
 from peckorder._core.file_locks import lock
 from peckorder._core.text_files import remove_drafts, whole_file
 from peckorder.distributed.people.store import (
@@ -27,7 +27,6 @@ from peckorder.distributed.people.store import (
     store_in_use,
 )
 from peckorder.distributed.people.tasks import Record
-from peckorder.exceptions import MissingExtraError
 
 ABOUT, SHARED, LOCK = "_people.json", "_shared.peckorder", "_lock"
 PARTS = "part-*.parquet"
@@ -35,16 +34,9 @@ PARTS = "part-*.parquet"
 
 def parquet() -> Any:
     """Return pyarrow.parquet; raise if it is not installed."""
-    try:
+    install = "'peckorder[frames]', or choose a store that ends in .sqlite"
+    with requiring("pyarrow", "for a folder of Parquet files", install):
         from pyarrow import parquet
-    except ImportError:
-        raise refusal(
-            "pyarrow",
-            "be installed for a folder of Parquet files",
-            "none",
-            hint="Type pip install 'peckorder[frames]', or choose a store that ends in .sqlite.",
-            error=MissingExtraError,
-        ) from None
     return parquet
 
 

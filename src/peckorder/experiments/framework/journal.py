@@ -3,38 +3,29 @@
 import json
 import os
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
+from typing import IO, Any, NoReturn
 
 from peckorder._core.errors import refusal
 from peckorder._core.file_locks import lock
+from peckorder._core.text_files import as_json
 from peckorder.experiments.framework import Values
 
 # The values and the seconds of one repetition.
 Entry = tuple[Values, Values]
 
 
-def as_json(value: object) -> Any:
-    """Return `value` as JSON represents it: lists, Python's numbers, no NaN."""
-    match value:
-        case np.ndarray() | np.generic():
-            return as_json(value.tolist())
-        case dict():
-            return {str(key): as_json(item) for key, item in value.items()}
-        case list() | tuple():
-            return [as_json(item) for item in value]
-        case float() if not np.isfinite(value):
-            return None
-        case bool() | int() | float() | str() | None:
-            return value
-        case _:
-            raise refusal(
-                "measured values",
-                "be numbers, text, lists and dictionaries",
-                type(value).__name__,
-                error=TypeError,
-            )
+def measured_json(value: object) -> Any:
+    """Return measured values as JSON has them; refuse what it does not have."""
+    return as_json(value, _refuse)
+
+
+def _refuse(value: object) -> NoReturn:
+    raise refusal(
+        "measured values",
+        "be numbers, text, lists and dictionaries",
+        type(value).__name__,
+        error=TypeError,
+    )
 
 
 class Journal:

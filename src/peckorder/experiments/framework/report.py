@@ -6,8 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from peckorder._core.errors import entry_named
-from peckorder._core.text_files import write_text
-from peckorder.experiments.framework.journal import as_json
+from peckorder._core.text_files import as_json, write_text
 from peckorder.experiments.framework.run import Outcome, PartOutcome
 from peckorder.experiments.framework.statistics import RULE
 from peckorder.reports import Report, Section, Table

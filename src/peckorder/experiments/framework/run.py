@@ -20,13 +20,15 @@ from threadpoolctl import threadpool_limits
 import peckorder
 from peckorder import feedback
 from peckorder._core.errors import entry_named
+from peckorder._core.text_files import as_json
 from peckorder._core.validation import Rule, whole
 from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments.framework import Data, Experiment, Part, Preset, Shown, Values
-from peckorder.experiments.framework.journal import Entry, Journal, as_json
+from peckorder.experiments.framework.journal import Entry, Journal, measured_json
 
 Progress: TypeAlias = Callable[[int, int, str], None]
+fingerprint = entry_named("experiments")(feedback.fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +249,7 @@ class _PartRun:
             # Hundreds of small fits: one that stops early is a result like any other.
             warnings.simplefilter("ignore", ConvergenceWarning)
             measured = self.part.measure(self.config, data, unit, rng)
-        return unit, (as_json(measured.values), as_json(measured.seconds))
+        return unit, (measured_json(measured.values), measured_json(measured.seconds))
 
 
 def _without_paths(missing: MissingDataError, folder: Path | None) -> str:
@@ -272,12 +274,3 @@ def _loaded(
 ) -> Data:
     """Load data once per process: consecutive parts often share a data set."""
     return load(config, folder)
-
-
-@entry_named("experiments")
-def fingerprint(value: object) -> str:
-    """Return the SHA-256 of data: arrays, text, numbers, and containers of these.
-
-    It is computed from the content, not from files, compressed or not.
-    """
-    return feedback.fingerprint(value)

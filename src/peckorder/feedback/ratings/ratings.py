@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from peckorder._core.column_names import rating_column
-from peckorder._core.errors import entry, entry_named, refusal, unnamed
+from peckorder._core.errors import entry, entry_named, refusal, requiring, unnamed
 from peckorder._core.pickling import SavedPlainly
 from peckorder._core.text_files import Source
 from peckorder._core.typing import (
@@ -37,7 +37,6 @@ from peckorder._core.validation import (
     unmasked,
     whole,
 )
-from peckorder.exceptions import MissingExtraError
 from peckorder.feedback.ratings.csv import CsvForm, read_rows
 from peckorder.feedback.ratings.ids import Ids
 from peckorder.feedback.ratings.rows import DUPLICATES, RatingRows, sealed
@@ -312,16 +311,8 @@ class Ratings(SavedPlainly):
         user, item, rating, duplicates
             As in `from_frame`.
         """
-        try:
+        with requiring("pyarrow", "to read Parquet", "'peckorder[frames]'"):
             parquet = import_module("pyarrow.parquet")
-        except ImportError:
-            raise refusal(
-                "pyarrow",
-                "be installed to read Parquet",
-                "none",
-                hint="Type pip install 'peckorder[frames]'.",
-                error=MissingExtraError,
-            ) from None
         try:
             table = parquet.ParquetFile(path).read()
         except FileNotFoundError:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from peckorder._core.errors import refusal
-from peckorder.exceptions import MissingExtraError
+from peckorder._core.errors import refusal, requiring
 from peckorder.streams.block import Block, Stream
 from peckorder.tables.roles import RowRoles
 
@@ -120,14 +119,8 @@ class FileStream(Stream):
 
 def require_pyarrow() -> None:
     """Raise if pyarrow is not installed."""
-    try:
+    with requiring("pyarrow", "for this", "'peckorder[frames]'"):
         import pyarrow  # noqa: F401
-    except ImportError:
-        raise refusal(
-            "pyarrow",
-            'be installed for this; pip install "peckorder[frames]" brings it',
-            error=MissingExtraError,
-        ) from None
 
 
 def check_numbers(schema: "pa.Schema", roles: RowRoles, where: str) -> None:

@@ -12,9 +12,8 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from peckorder._core.cells import is_number
-from peckorder._core.errors import named, refusal
+from peckorder._core.errors import named, refusal, requiring
 from peckorder._core.typing import Ints, PathLike
-from peckorder.exceptions import MissingExtraError
 from peckorder.tables.columns import short
 from peckorder.tables.files.source import Inflated, check_text
 from peckorder.tables.files.standard_streams import is_standard
@@ -122,16 +121,8 @@ def sheet_rows(file: Inflated) -> Iterator[tuple[str | None, ...]]:
     Numbers are written as Python does, dates as ISO does. Sizes are bounded by what a
     sheet may have, and as those of compressed files.
     """
-    try:
+    with requiring("openpyxl", "to read .xlsx", "openpyxl, or save the table as .csv"):
         openpyxl: Any = import_module("openpyxl")
-    except ImportError:
-        raise refusal(
-            "openpyxl",
-            "be installed to read .xlsx",
-            "none",
-            hint="Type pip install openpyxl, or save the table as .csv.",
-            error=MissingExtraError,
-        ) from None
     data = file.read()
     try:
         with ZipFile(io.BytesIO(data)) as parts:
