@@ -12,7 +12,16 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from peckorder._core.errors import caller, entry, refusal
 from peckorder._core.typing import Floats, Matrix, MatrixLike, VectorLike
-from peckorder._core.validation import Rule, finite, not_negative, one_of, positive, whole
+from peckorder._core.validation import (
+    Rule,
+    finite,
+    not_negative,
+    one_of,
+    one_or_two,
+    open_fraction,
+    positive,
+    whole,
+)
 from peckorder.feedback import Scale, read_labels
 
 __all__ = [
@@ -24,8 +33,6 @@ __all__ = [
 ]
 
 _DIMENSION = Rule("a finite number >= 2", lambda value: finite.accepts(value) and value >= 2)
-_CHANCE = Rule("a number > 0 and < 1", lambda value: finite.accepts(value) and 0 < value < 1)
-_POWER = Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2)
 _VARIANT = one_of("printed", "safe")
 
 
@@ -152,7 +159,7 @@ def rankboost_vc_bound(*, m: int, n: int, d: float, rounds: int, delta: float) -
     for name, count in (("m", m), ("n", n), ("rounds", rounds)):
         whole(1).check(name, count)
     _DIMENSION.check("d", d)
-    _CHANCE.check("delta", delta)
+    open_fraction.check("delta", delta)
     steps = _count(rounds) + 1
     combined = 2 * (d + 1) * steps * log2(e * steps)
     if 2 * min(m, n) <= combined:
@@ -262,7 +269,7 @@ def stability_bound(
     0.3279
     """
     total = _stability(C, kappa, m, power, M)
-    _CHANCE.check("delta", delta)
+    open_fraction.check("delta", delta)
     not_negative.check("empirical_error", empirical_error)
     _VARIANT.check("variant", variant)
     count, largest = _count(m), 2.0 * M if power == 1 else 4.0 * M * M
@@ -279,7 +286,7 @@ def _stability(C: float, kappa: float, m: int, power: int, M: float) -> float:
     positive.check("C", C)
     positive.check("kappa", kappa)
     whole(1).check("m", m)
-    _POWER.check("power", power)
+    one_or_two.check("power", power)
     positive.check("M", M)
     sigma = 1.0 if power == 1 else 4.0 * M
     return 4.0 * C * sigma * sigma * kappa * kappa

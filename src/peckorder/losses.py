@@ -8,13 +8,12 @@ from numpy.typing import ArrayLike
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, VectorLike
 from peckorder._core.validation import (
-    Rule,
     not_negative,
     numbers,
     one_of,
+    one_or_two,
     one_per_row,
     weights,
-    whole,
 )
 from peckorder.feedback import Queries
 from peckorder.magnitude.svrank_solver.loss import PairRisk
@@ -22,7 +21,6 @@ from peckorder.magnitude.svrank_solver.loss import PairRisk
 __all__ = ["PairLoss", "pair_loss"]
 
 _KIND = one_of("mp", "svr", "hr", "hmp", "hmpc", aliases={"mprank": "mp", "svrank": "svr"})
-_POWER = Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2)
 
 
 class PairLoss(NamedTuple):
@@ -118,7 +116,7 @@ def pair_loss(
     20.0
     """
     _KIND.check("kind", kind)
-    _POWER.check("power", power)
+    one_or_two.check("power", power)
     not_negative.check("epsilon", epsilon)
     not_negative.check("top_weight", top_weight)
     if epsilon > 0 and kind != "svr":

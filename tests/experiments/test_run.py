@@ -11,7 +11,7 @@ from scipy import sparse
 from peckorder import Ratings, experiments
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments import Claim, Experiment, Measured, Part, Shown
-from peckorder.experiments.framework.journal import Journal, measured_json
+from peckorder.experiments.framework.run import Journal, measured_json
 from peckorder.experiments.framework.statistics import (
     beside_printed,
     column,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import peckorder
+from peckorder import experiments
 
 ROOT = Path(peckorder.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
@@ -46,14 +47,16 @@ THINGS = list(public_things())
 METHODS = list(public_methods())
 
 
-# Modules whose names users import; a module that one of them imports has a public name.
-PUBLIC = {"peckorder"} | {
+# Modules whose names users import, or type: commands of the shell, and papers that are
+# found by their names. A module that one of them imports has a public name.
+PUBLIC = {"peckorder", "peckorder.cli.app"} | {
     f"peckorder.{path.stem if path.is_file() else path.name}"
     for path in ROOT.iterdir()
     if path.suffix in ("", ".py") and not path.name.startswith("_")
     if path.stem not in ("boosting", "cli", "magnitude", "ordinal", "similarity")
     if path.stem not in ("storage", "tables")
 }
+PUBLIC |= {f"peckorder.experiments.{name.replace('-', '_')}" for name in experiments.NAMES}
 # Never to be raised.
 MOST_SINGLE_USERS = 20
 INTERNAL = {"_core", "_base", "_version"}

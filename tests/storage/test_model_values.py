@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from peckorder.storage.format import Contents, Node, pack, read_file, read_value, write_file
 from peckorder.storage.format.labels import as_objects, write_labels
-from peckorder.storage.format.packing import parameter
+from peckorder.storage.models import parameter
 from support.helpers import same
 
 plain = st.one_of(

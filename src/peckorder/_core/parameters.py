@@ -80,7 +80,9 @@ not_negative = Rule(
 finite = Rule(
     "a finite number", lambda value: _is_number(value) and -LARGEST < _plain(value) < LARGEST
 )
+one_or_two = Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2)
 fraction = Rule("a number > 0 and <= 1", lambda value: _is_number(value) and 0 < value <= 1)
+open_fraction = Rule("a number > 0 and < 1", lambda value: _is_number(value) and 0 < value < 1)
 
 
 def optional(rule: Rule) -> Rule:

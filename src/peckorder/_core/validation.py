@@ -27,6 +27,8 @@ from peckorder._core.parameters import fraction as fraction
 from peckorder._core.parameters import is_number as is_number
 from peckorder._core.parameters import not_negative as not_negative
 from peckorder._core.parameters import one_of as one_of
+from peckorder._core.parameters import one_or_two as one_or_two
+from peckorder._core.parameters import open_fraction as open_fraction
 from peckorder._core.parameters import optional as optional
 from peckorder._core.parameters import or_function as or_function
 from peckorder._core.parameters import positive as positive

@@ -22,9 +22,13 @@ from peckorder.datasets.published.rating_tables import (
     load_ratings,
     load_ratings_matrix,
 )
-from peckorder.datasets.synthetic.letor import make_letor
-from peckorder.datasets.synthetic.ratings import make_ratings
-from peckorder.datasets.synthetic.square import make_square, square_features, square_labels
+from peckorder.datasets.synthetic import (
+    make_letor,
+    make_ratings,
+    make_square,
+    square_features,
+    square_labels,
+)
 
 __all__ = [
     "Documents",

@@ -6,7 +6,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from peckorder._core.errors import entry, refusal, warn
-from peckorder._core.validation import Rule, Rules, not_negative, one_of, positive, whole
+from peckorder._core.validation import (
+    Rule,
+    Rules,
+    not_negative,
+    one_of,
+    one_or_two,
+    positive,
+    whole,
+)
 from peckorder.feedback import Queries
 from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Limits
@@ -146,7 +154,7 @@ class SVRank(MagnitudeModel, stored=True):
     _rules: ClassVar[Rules] = {
         "C": positive,
         "epsilon": not_negative,
-        "power": Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2),
+        "power": one_or_two,
         "loss": Rule(_LOSSES.text, _LOSSES.accepts, _hint),
         "top_weight": not_negative,
         **RULES,

@@ -11,7 +11,7 @@ from peckorder._core.validation import check_parameters, whole
 from peckorder._version import __version__
 from peckorder.storage.format import Contents, Damaged, Node, Unstorable, pack, read_value
 from peckorder.storage.format.labels import as_objects, read_labels, write_labels
-from peckorder.storage.format.packing import parameter
+from peckorder.storage.format.values import scalar
 from peckorder.storage.mixin import MODELS, StoredModel
 
 # A power of a kernel is that many products: no more is taken from a stranger.
@@ -179,3 +179,27 @@ def check_bounds(parameters: Mapping[str, Any]) -> None:
     seed = parameters.get("random_state")
     if seed is not None and not (_SEED.accepts(seed) and seed < 2**32):
         raise Damaged("in which random_state must be None or an integer below 2**32")
+
+
+def parameter(value: Any) -> Any:
+    """Return the value of a parameter as `pack` takes it.
+
+    Columns of frames, indexes and ranges become lists.
+    """
+    if isinstance(value, np.ndarray):
+        if value.ndim != 1:
+            raise Unstorable(f"an array of shape {value.shape}")
+        return {"labels": write_labels(value)}
+    if isinstance(value, tuple):
+        return {"tuple": [parameter(part) for part in value]}
+    if isinstance(value, range):
+        value = list(value)
+    elif hasattr(value, "tolist") and not isinstance(value, np.generic):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [parameter(part) for part in value]
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise Unstorable("a dict with other keys than texts")
+        return {"dict": [[parameter(key), parameter(part)] for key, part in value.items()]}
+    return scalar(value)

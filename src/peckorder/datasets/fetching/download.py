@@ -13,8 +13,16 @@ from urllib.request import Request, urlopen
 
 from peckorder._core.errors import refusal
 from peckorder._core.validation import Rule, boolean, optional
-from peckorder.datasets.fetching.checksums import check_record, digest, read_records, write_record
-from peckorder.datasets.fetching.folders import FOLDER_RULE, Folder, cache_folder, sound_zip
+from peckorder.datasets.fetching.folders import (
+    FOLDER_RULE,
+    Folder,
+    cache_folder,
+    check_record,
+    digest,
+    read_records,
+    sound_zip,
+    write_record,
+)
 from peckorder.datasets.fetching.publishers import Published
 from peckorder.exceptions import DataError, DownloadError
 

@@ -1,5 +1,7 @@
-"""Where data sets are: the folders searched, files in them, files in archives."""
+"""Where data sets are: folders, files in them and in archives, and their checksums."""
 
+import hashlib
+import json
 import os
 import sys
 import zipfile
@@ -8,12 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NoReturn, TypeAlias
+from typing import IO, Any, NoReturn, TypeAlias
 
 from peckorder._core.errors import entry, refusal
-from peckorder._core.text_files import read_text, shown
+from peckorder._core.text_files import read_text, shown, write_text
 from peckorder._core.validation import Rule
-from peckorder.datasets.fetching.checksums import check_record
 from peckorder.datasets.fetching.publishers import PUBLISHED, Published
 from peckorder.exceptions import MissingDataError
 
@@ -217,3 +218,62 @@ def _folder_of(data: Published) -> Path | None:
         if any((root / archive).is_file() for archive in data.archives):
             return root
     return None
+
+
+# Checksums of downloaded files, kept beside them.
+CHECKSUMS = "checksums.json"
+
+
+def digest(path: Path, algorithm: str = "sha256") -> str:
+    """Return ``algorithm:hexadecimal`` of a file."""
+    with path.open("rb") as file:
+        # Some publishers give MD5, which detects damage, not malice.
+        content = hashlib.file_digest(file, lambda: hashlib.new(algorithm))
+    return f"{algorithm}:{content.hexdigest()}"
+
+
+def read_records(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the records of the files in a folder, by name."""
+    path = folder / CHECKSUMS
+    if not path.is_file():
+        return {}
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+        is_valid = all(
+            isinstance(record, dict) and isinstance(record.get("digest"), str)
+            for record in records.values()
+        )
+    except (ValueError, AttributeError):
+        is_valid = False
+    if not is_valid:
+        raise refusal(
+            CHECKSUMS,
+            "be what a download recorded",
+            f"something else in {path}",
+            hint="Remove it and the files beside it, and download again.",
+        )
+    return records  # type: ignore[no-any-return]
+
+
+def write_record(draft: Path, name: str, url: str) -> None:
+    """Record the checksum of a downloaded file under its final name."""
+    records = read_records(draft.parent)
+    size = draft.stat().st_size
+    records[name] = {"digest": digest(draft), "bytes": size, "url": url}
+    text = json.dumps(records, indent=2, sort_keys=True)
+    write_text(draft.parent / CHECKSUMS, [text + "\n"])
+
+
+def check_record(path: Path) -> None:
+    """Raise if a downloaded file has changed; files without a record pass."""
+    record = read_records(path.parent).get(path.name)
+    if record is None:
+        return
+    found = digest(path, record["digest"].partition(":")[0])
+    if found != record["digest"]:
+        raise refusal(
+            path.name,
+            f"have the checksum {record['digest']}, recorded when it was downloaded",
+            f"{found} for {path}",
+            hint="Remove it and download it again.",
+        )

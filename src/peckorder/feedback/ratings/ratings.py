@@ -30,9 +30,9 @@ from peckorder._core.validation import (
     Rule,
     boolean,
     did_you_mean,
-    finite,
     is_number,
     numbers,
+    open_fraction,
     optional,
     unmasked,
     whole,
@@ -41,7 +41,6 @@ from peckorder.feedback.ratings.csv import CsvForm, read_rows
 from peckorder.feedback.ratings.ids import Ids
 from peckorder.feedback.ratings.rows import DUPLICATES, RatingRows, sealed
 
-_SHARE = Rule("a number > 0 and < 1", lambda value: finite.accepts(value) and 0 < value < 1)
 _MISSING = Rule("a number", lambda value: isinstance(value, int | float | np.integer | np.floating))
 
 
@@ -572,7 +571,7 @@ class Ratings(SavedPlainly):
         >>> train.per_user.tolist(), test.per_user.tolist()
         ([2, 1], [2, 0])
         """
-        _SHARE.check("test", test)
+        open_fraction.check("test", test)
         boolean.check("per_user", per_user)
         rng = check_random_state(random_state)
         sizes = self.per_user if per_user else np.array([len(self)])

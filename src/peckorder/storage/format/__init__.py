@@ -7,8 +7,8 @@ from peckorder.storage.format.container import from_bytes as from_bytes
 from peckorder.storage.format.container import read_file as read_file
 from peckorder.storage.format.container import to_bytes as to_bytes
 from peckorder.storage.format.container import write_file as write_file
-from peckorder.storage.format.errors import Damaged as Damaged
-from peckorder.storage.format.errors import Unstorable as Unstorable
 from peckorder.storage.format.node import Node as Node
-from peckorder.storage.format.packing import pack as pack
-from peckorder.storage.format.scalars import read_value as read_value
+from peckorder.storage.format.values import Damaged as Damaged
+from peckorder.storage.format.values import Unstorable as Unstorable
+from peckorder.storage.format.values import pack as pack
+from peckorder.storage.format.values import read_value as read_value

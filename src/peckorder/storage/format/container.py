@@ -24,7 +24,7 @@ import numpy as np
 from peckorder._core.errors import refusal
 from peckorder._core.text_files import whole_file
 from peckorder._core.typing import Array, PathLike
-from peckorder.storage.format.errors import Damaged
+from peckorder.storage.format.values import Damaged
 
 # A byte beyond ASCII and both kinds of line ends: no text, and damaged by what
 # damages text.

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peckorder._core.typing import Array, Labels
-from peckorder.storage.format.errors import Unstorable, broken
-from peckorder.storage.format.scalars import UNITS, scalar
+from peckorder.storage.format.values import UNITS, Unstorable, broken, scalar
 
 if TYPE_CHECKING:
     from peckorder.storage.format.node import Node

@@ -7,9 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from peckorder._core.typing import Array, Floats, Ints, Labels
-from peckorder.storage.format.errors import Damaged, broken
 from peckorder.storage.format.labels import read_labels
-from peckorder.storage.format.scalars import read_value
+from peckorder.storage.format.values import Damaged, broken, read_value
 
 LARGEST = 2**62
 # A dimension: a number, None for any, or a name, which "+1" may follow.

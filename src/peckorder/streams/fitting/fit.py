@@ -16,10 +16,9 @@ from peckorder.estimators import MPRank, RankBoost
 from peckorder.feedback import Scale, read_labels
 from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.storage.mixin import StoredModel
-from peckorder.streams.block import Block, Stream
+from peckorder.streams.block import Block, Stream, locate_errors
 from peckorder.streams.fitting.checkpoint import Checkpoint, Position, terms_of
 from peckorder.streams.prefetch import prefetched
-from peckorder.streams.row_errors import locate_errors
 from peckorder.streams.whole_queries import check_gaps
 
 Estimator = TypeVar("Estimator")

@@ -29,11 +29,10 @@ from peckorder.boosting.compiled.pairs import GradedPairs
 from peckorder.boosting.distribution import Distribution, GradedPairSet, unweighted_pairs
 from peckorder.boosting.run_rounds import Booster, Options
 from peckorder.estimators import RankBoost
-from peckorder.streams.block import Stream
+from peckorder.streams.block import Stream, locate_errors
 from peckorder.streams.fitting.checkpoint import Checkpoint, Position, terms_of
 from peckorder.streams.fitting.fit import Report, name_features, refuse_empty
 from peckorder.streams.prefetch import prefetched
-from peckorder.streams.row_errors import locate_errors
 
 # Bytes per row of scores, potentials, and what both are made from.
 _BYTES_PER_ROW = 32

@@ -1,4 +1,4 @@
-"""Plain values as JSON: what a parameter or a label may be.
+"""Plain values as JSON, what a parameter or a label may be; and what no file holds.
 
 None, booleans, integers, finite floats and texts stand for themselves, lists for lists;
 anything else is an object with one entry, whose name says what it is.
@@ -10,8 +10,31 @@ from math import isfinite
 from typing import Any, Final
 
 import numpy as np
+from scipy import sparse
 
-from peckorder.storage.format.errors import Unstorable, broken, unsuited
+from peckorder._core.typing import Array
+
+
+class Damaged(Exception):
+    """A file is not what it should be; the text says in what, as a relative clause.
+
+    For instance "which is cut short", or "in which classes must be distinct".
+    """
+
+
+class Unstorable(TypeError):
+    """A file cannot hold a value; the text says what was given."""
+
+
+def broken(path: str, rule: str) -> Damaged:
+    """Return what is said of a part of the header that breaks a rule."""
+    return Damaged(f"in which {path} must be {rule}")
+
+
+def unsuited(value: object) -> Unstorable:
+    """Return what is said of a value that has no place in a file."""
+    return Unstorable(f"an object of type {type(value).__name__}")
+
 
 # Longer integers take too long to be written in tens.
 _LARGEST = 1 << 4096
@@ -120,3 +143,21 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "datetime64": _of_moment("M"),
     "timedelta64": _of_moment("m"),
 }
+
+
+def pack(value: Any, arrays: list[Array]) -> Any:
+    """Return a value as JSON has it, arrays being put in the list.
+
+    Of dicts, lists, arrays of numbers, matrices in CSR or CSC form and plain values.
+    """
+    if isinstance(value, dict):
+        return {name: pack(part, arrays) for name, part in value.items()}
+    if isinstance(value, list):
+        return [pack(part, arrays) for part in value]
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+        return {"array": len(arrays) - 1}
+    if sparse.issparse(value):
+        parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
+        return pack({"shape": list(value.shape)} | parts, arrays)
+    return scalar(value)

@@ -1,1 +1,0 @@
-"""Synthetic data, drawn from a seed."""
