@@ -179,6 +179,7 @@ def test_a_name_that_is_no_text_is_refused_in_a_file(made, tmp_path):
     [
         ([-1, 0, 1, 2], ["disagreement"]),
         ([1, 2, 3, 4], ["disagreement", "ndcg@10"]),
+        ([0.5, 1, 4.5, 2], ["disagreement", "ndcg@10"]),
         ([0, 1, 2, 3], ["ndcg@10", "ap", "rr"]),
     ],
 )

@@ -87,6 +87,10 @@ def test_compare_save_rank_evaluate_explain(folder, capsys):
     notes = "\n".join(said(capsys)["notes"])
     assert "city: 2 rows have a value that is new or rare, such as 'Lima'; it counts as" in notes
     assert "of 160 rows empty, taken as the mean." in notes
+    # Rows are recognised by names, ids and text of many values.
+    shops = pd.read_csv("o.csv")
+    assert list(shops)[:3] == ["name", "shop", "grade"]
+    pd.testing.assert_series_equal(shops["shop"], pd.read_csv("t.csv")["shop"])
     assert run("evaluate", "o.csv", "-m", "disagreement", "--json") == 0
     assert said(capsys)["metrics"]["disagreement"]["mean"] < 0.2
     # In Python the same; a frame has types where a file has text.

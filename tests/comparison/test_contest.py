@@ -201,6 +201,19 @@ def test_differences_are_paired_and_the_first_is_marked():
     assert shares_won(results, loss).tolist() == [0.5, 0.5, 0.0]
 
 
+def test_rounding_is_no_difference():
+    gain = Measure("gain", larger_is_better=True)
+    gains = np.random.default_rng(0).random(20)
+    # By one last digit at some places, always in the same direction.
+    other = np.where(np.arange(20) % 3 > 0, np.nextafter(gains, 2), gains)
+    results = (Result("first", "", {"gain": gains}), Result("same", "", {"gain": other}))
+    contest = Contest((gain,), results, (), 5, 0, "queries")
+    assert contest.behind(results[1]) == (0.0, 0.0)
+    assert contest.behind_text(results[1]) == "0.0000 ± 0.0000 ≈"
+    results[1].values["gain"] = gains + 1e-9
+    assert contest.behind(results[1]).mean == pytest.approx(-1e-9, rel=1e-3)
+
+
 def test_rankers_beat_the_baseline_on_ordered_classes():
     case = case_of(ordinal_table())
     contest = run_contest(case, n_splits=3, only=["PRank", "mprank", "RankBoost", "Ridge"])

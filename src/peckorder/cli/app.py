@@ -131,11 +131,12 @@ def rank(
 
     Files may be larger than memory: rows are read in blocks, and a query is held until
     it is complete. The rows of a query must stand together, therefore. Columns of the
-    file that are no features are kept, in Parquet and JSON lines as numbers if all
-    cells are; score, position, gap (to the next in the list) and above_cut (whether a
-    row stands above the largest gap) are added, in place of those that the file has.
-    Without a column of queries all rows are one list, of which only scores are held in
-    memory, unless --sort is asked for. A summary as JSON needs --out FILE.
+    file that are no features, or text of many values, are kept, in Parquet and JSON
+    lines as numbers if all cells are; score, position, gap (to the next in the list)
+    and above_cut (whether a row stands above the largest gap) are added, in place of
+    those that the file has. Without a column of queries all rows are one list, of which
+    only scores are held in memory, unless --sort is asked for. A summary as JSON needs
+    --out FILE.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ Progress = Callable[[int, int, str], None]
 _OF_CLASS: Final = {"aggregateprank": "oap-bpm (100 pranks)"}
 # Rankers of other tasks exist too, whatever their names look like.
 _RANKERS: Final = {name.lower(): name for name in (*estimators.__all__, "PersonalRanker")}
-
-
+# Relative; means of the same list by way of other scores may differ by as much.
+_ROUNDING: Final = 1e-13
 _WHY: Final = {
     "ap": "nothing is relevant",
     "disagreement": "all labels are the same",
@@ -220,7 +220,10 @@ class Contest:
         """Return by how much a candidate is worse than the first; paired."""
         measure = self.measures[0]
         sign = -1.0 if measure.larger_is_better else 1.0
-        gap = sign * (result.values[measure.name] - self.best.values[measure.name])
+        values, best = result.values[measure.name], self.best.values[measure.name]
+        gap = sign * (values - best)
+        # Else rankers of equal orders may differ by rounding, always in one direction.
+        gap[np.abs(gap) <= _ROUNDING * np.maximum(np.abs(values), np.abs(best))] = 0.0
         return Behind(float(np.nanmean(gap)), self.half_width(gap))
 
     def level(self) -> tuple[Result, ...]:

@@ -14,7 +14,7 @@ from peckorder._core.typing import Array, Floats, Predictor
 from peckorder.boosting.rankboost import RankBoost
 from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
 from peckorder.tables.answers import Cuts, LabelScale
-from peckorder.tables.coders import Coder, LeftOut, Number
+from peckorder.tables.coders import ByTarget, Coder, LeftOut, Number
 from peckorder.tables.columns import Columns, listed
 from peckorder.tables.features import SCALED, matrix_of
 from peckorder.tables.table_ranker import TableRanker, takes_gaps
@@ -84,6 +84,10 @@ class ModelRows:
         """Return how columns become numbers, but for those that are left out."""
         coders = {} if self.table is None else self.table._named_coders()
         return {name: coder for name, coder in coders.items() if type(coder) is not LeftOut}
+
+    def names_of_rows(self) -> set[str]:
+        """Return the columns by whose values rows are recognised: text of many values."""
+        return {name for name, coder in self._coders().items() if isinstance(coder, ByTarget)}
 
     def numbers(self, sources: dict[str, str]) -> Collection[str]:
         """Return the columns that are numbers; others are text as it stands."""

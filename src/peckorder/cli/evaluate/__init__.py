@@ -40,8 +40,8 @@ from peckorder.tables.task import MOST_CLASSES, MOST_GRADES, whole_if_it_is
 from peckorder.tables.text_cells import order_of_words
 
 _LISTS: Final = ("ndcg@10", "ap", "rr")
-# Every row is good, as of ratings from 1 on; grades below 0 are no gains.
-_USUAL_OF_GOOD: Final = ("disagreement", "ndcg@10")
+# No grade is 0, as of ratings: none says which rows are good. Those below 0 are no gains.
+_USUAL_OF_RATINGS: Final = ("disagreement", "ndcg@10")
 _USUAL_BELOW_0: Final = ("disagreement",)
 LOSS: Final = "mean rank loss"
 RIGHT: Final = "exactly right"
@@ -225,7 +225,7 @@ def _usual_of_scores(columns: Columns, roles: Roles) -> tuple[str, ...]:
     lowest = min(values.tolist(), default=0)
     if lowest < 0:
         return _USUAL_BELOW_0
-    return _USUAL_OF_GOOD if lowest >= 1 else _LISTS
+    return _USUAL_OF_RATINGS if lowest > 0 else _LISTS
 
 
 def _targets(

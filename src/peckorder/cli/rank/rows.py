@@ -94,7 +94,7 @@ def _rows(
         sources = model_rows.sources(columns.source, columns.names)
         notes.count_unseen(columns, model_rows.levels(sources))
         notes.count_gaps(columns, model_rows.gaps(sources))
-        used = set(sources.values()) - {options.qid, options.docid}
+        used = set(sources.values()) - {options.qid, options.docid} - model_rows.names_of_rows()
         arrays = {
             name: array
             for name, array in columns.arrays.items()
