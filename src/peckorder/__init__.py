@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from peckorder.comparison.leaderboard import compare
     from peckorder.estimators import (
         AggregatePRank,
+        CalibratedOrdinal,
         MPRank,
         MPRankCV,
         MulticlassPerceptron,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 # or a command that only says what is wrong with it, does not wait for all.
 _HOMES = {
     "AggregatePRank": "estimators",
+    "CalibratedOrdinal": "estimators",
     "MPRank": "estimators",
     "MPRankCV": "estimators",
     "MulticlassPerceptron": "estimators",
@@ -52,6 +54,7 @@ _HOMES = {
 
 __all__ = [
     "AggregatePRank",
+    "CalibratedOrdinal",
     "MPRank",
     "MPRankCV",
     "MulticlassPerceptron",

@@ -5,6 +5,7 @@ from peckorder.magnitude.mprank import MPRank
 from peckorder.magnitude.mprank_cv import MPRankCV
 from peckorder.magnitude.svrank import SVRank
 from peckorder.ordinal.aggregate_prank import AggregatePRank
+from peckorder.ordinal.calibrated import CalibratedOrdinal
 from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
 from peckorder.ordinal.prank import PRank
 from peckorder.ordinal.widrow_hoff import WidrowHoff
@@ -12,6 +13,7 @@ from peckorder.tables.table_ranker import TableRanker
 
 __all__ = [
     "AggregatePRank",
+    "CalibratedOrdinal",
     "MPRank",
     "MPRankCV",
     "MulticlassPerceptron",

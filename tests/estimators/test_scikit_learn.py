@@ -25,6 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import peckorder
 from peckorder import (
     AggregatePRank,
+    CalibratedOrdinal,
     MPRank,
     MPRankCV,
     MulticlassPerceptron,
@@ -58,6 +59,8 @@ ESTIMATORS = [
     AggregatePRank(n_estimators=5, kernel="poly", random_state=0),
     AggregatePRank(n_estimators=5, kernel="rbf", random_state=0),
     TableRanker(PRank()),
+    CalibratedOrdinal(MPRank(), cv=3),
+    CalibratedOrdinal(PRank(), cv=3),
 ]
 # Those that score rows within queries, of which there may be one.
 RANKERS = [

@@ -32,6 +32,7 @@ NAMES = [
     "aggregate-rbf",
     "widrow-hoff",
     "perceptron",
+    "calibrated",
     "mprank",
     "mprank-rbf",
     "mprank-stream",

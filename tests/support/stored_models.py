@@ -10,6 +10,7 @@ from scipy import sparse
 
 from peckorder import (
     AggregatePRank,
+    CalibratedOrdinal,
     MPRank,
     MPRankCV,
     MulticlassPerceptron,
@@ -79,6 +80,13 @@ def _ordinal(model: Any, rows: Any = X, y: Any = Y) -> Case:
         ask,
         lambda fitted: fitted.partial_fit(rows[half:], y[half:]),
     )
+
+
+def _calibrated(model: Any, y: Any = Y) -> Case:
+    def ask(fitted: Any) -> list[Any]:
+        return [fitted.predict(NEW), fitted.predict_proba(NEW), fitted.decision_function(NEW)]
+
+    return Case(lambda: model.fit(X, y), ask)
 
 
 def _given_kernel(model: Any) -> Case:
@@ -216,6 +224,10 @@ CASES: dict[str, Case] = {
     "aggregate-budget": _ordinal(_few(budget=4), SPARSE),
     "widrow-hoff": _ordinal(WidrowHoff(eta=0.25, step="normalized")),
     "perceptron": _ordinal(MulticlassPerceptron()),
+    "calibrated": _calibrated(CalibratedOrdinal(MPRank(C=10.0), cv=3)),
+    "calibrated-words": _calibrated(
+        CalibratedOrdinal(PRank(), classes=WORDS.tolist()), WORDS[Y - 1]
+    ),
     "mprank": _scored(MPRank(C=10.0)),
     "mprank-sparse": _scored(MPRank(C=10.0), SPARSE),
     "mprank-rbf": _scored(MPRank(C=10.0, **_rbf), qid=QUERY, sample_weight=WEIGHT),
