@@ -179,6 +179,7 @@ ESTIMATORS = [
     WidrowHoff(),
     MulticlassPerceptron(),
     RankBoost(n_rounds=3),
+    RankBoost(n_rounds=3, weak="tree", random_state=0),
     MPRank(),
     MPRank(kernel="rbf"),
     MPRankCV(Cs=[1.0]),

@@ -86,7 +86,8 @@ X, Y = [[0.0], [1.0], [2.0]], [1, 2, 3]
         ),
         (
             RankBoost(learning_rate=np.timedelta64(5, "ns")),
-            "RankBoost: learning_rate must be a finite number > 0; got np.timedelta64(5,'ns').",
+            "RankBoost: learning_rate must be 'auto' or a finite number > 0; "
+            "got np.timedelta64(5,'ns').",
         ),
     ],
 )

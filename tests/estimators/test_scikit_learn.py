@@ -67,6 +67,9 @@ RANKERS = [
     RankBoost(n_rounds=5, smoothing=0.1),
     RankBoost(n_rounds=5, smoothing=0.1, alpha="analytic", missing="abstain"),
     RankBoost(n_rounds=5, smoothing=0.1, alpha="numeric", weak="feature", cumulative=False),
+    # Repeated rows count as several, for the leaves and beside l2.
+    RankBoost(n_rounds=5, weak="tree", min_samples_leaf=1, l2=0.0, random_state=0),
+    RankBoost(n_rounds=5, weak="tree", min_samples_leaf=1, l2=0.0, loss="logistic"),
     MPRank(),
     # Of several C the best need not be that of rows repeated.
     MPRankCV(Cs=[1.0]),
@@ -117,7 +120,8 @@ def test_a_ranker_works_in_a_pipeline_under_cross_validation(estimator):
 
 ROWS, GRADE = make_square(120, random_state=1)
 QUANTITY = GRADE + np.sin(np.arange(120))
-SCORERS = [MPRank(), MPRankCV(Cs=[1.0]), SVRank(), RankBoost(n_rounds=5)]
+TREES = RankBoost(n_rounds=5, weak="tree", random_state=0)
+SCORERS = [MPRank(), MPRankCV(Cs=[1.0]), SVRank(), RankBoost(n_rounds=5), TREES]
 ORDINAL = [
     PRank(),
     AggregatePRank(n_estimators=5, random_state=0),

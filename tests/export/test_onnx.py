@@ -47,7 +47,9 @@ BOOSTED = {
     "bins": {"max_bins": 3},
     "features": {"alpha": "numeric", "weak": "feature", "default": 0.3},
     "both": {"alpha": "numeric", "weak": ["feature", "threshold"], "cumulative": False},
+    "trees": {"weak": "tree", "min_samples_leaf": 3, "learning_rate": 0.3},
 }
+TREES = RankBoost(weak="tree", min_samples_leaf=3, n_rounds=9)
 MAGNITUDES = [MPRank, MPRankCV, partial(SVRank, C=10.0)]
 seeds = st.integers(0, 2**32 - 1)
 every_ordinal = pytest.mark.parametrize("make", ORDINAL.values(), ids=ORDINAL)
@@ -214,7 +216,7 @@ def test_a_running_fit():
     assert_same_scores(answers(model, X)["scores"], model.predict(X))
 
 
-@pytest.mark.parametrize("make", [MPRank, SVRank, partial(RankBoost, n_rounds=5)])
+@pytest.mark.parametrize("make", [MPRank, SVRank, partial(RankBoost, n_rounds=5), lambda: TREES])
 def test_a_model_on_top_of_an_offset_takes_one(make):
     offset = np.linspace(-1, 1, 30)
     model = make().fit(X / 100, LEVEL, offset=offset)
@@ -233,6 +235,13 @@ def around_thresholds(model, X):
             row = X[len(rows) % len(X)].copy()
             row[feature] = value
             rows.append(row)
+    if hasattr(model, "forest_"):
+        is_cut = (model.forest_.column >= 0) & np.isfinite(model.forest_.cut)
+        for node in np.flatnonzero(is_cut).tolist():
+            cut, row = model.forest_.cut[node], X[len(rows) % len(X)].copy()
+            for value in (cut, np.nextafter(cut, 9), np.nextafter(cut, -9)):
+                row[model.forest_.column[node]] = value
+                rows.append(row.copy())
     return np.array(rows).reshape(-1, X.shape[1])
 
 
@@ -290,6 +299,16 @@ def test_a_model_without_rounds_has_scores_of_zero():
     assert answers(model, X[:, :2])["scores"].tolist() == [0.0] * 30
 
 
+def test_a_single_leaf_and_no_trees():
+    with pytest.warns(ConvergenceWarning):
+        model = RankBoost(weak="tree").fit(np.zeros((4, 2)), [0, 1, 0, 1])
+    assert answers(model, X[:, :2])["scores"].tolist() == [0.0] * 30
+    options = {"weak": "tree", "max_features": 0.01, "min_samples_leaf": 3, "random_state": 0}
+    model = RankBoost(n_rounds=20, **options).fit(X, LEVEL)
+    assert (model.forest_.sizes == 1).any()
+    assert_same_scores(answers(model, X)["scores"], model.predict(X))
+
+
 def test_many_rows_and_rounds():
     rows, y = drawn(1, n=5000, d=20, k=5, missing=0.1)
     model = RankBoost(n_rounds=500, cumulative=False, alpha="analytic").fit(rows, y)
@@ -298,7 +317,7 @@ def test_many_rows_and_rounds():
 
 
 @pytest.mark.parametrize(
-    "model", [*(m() for m in ORDINAL.values()), MPRank(), RankBoost(n_rounds=9)]
+    "model", [*(m() for m in ORDINAL.values()), MPRank(), RankBoost(n_rounds=9), TREES]
 )
 def test_another_runtime_agrees(model):
     model.fit(X, LEVEL)
@@ -312,7 +331,7 @@ def test_another_runtime_agrees(model):
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 1000])
-@pytest.mark.parametrize("model", [PRank(), MPRank(), RankBoost(n_rounds=9)])
+@pytest.mark.parametrize("model", [PRank(), MPRank(), RankBoost(n_rounds=9), TREES])
 def test_any_number_of_rows(model, n_rows):
     model.fit(X, LEVEL)
     rows = np.resize(X, (n_rows, 4))
@@ -330,7 +349,7 @@ def test_a_file(tmp_path):
     assert labels.tolist() == model.predict(X).tolist()
 
 
-@pytest.mark.parametrize("model", [PRank(), SVRank(), RankBoost(n_rounds=9)])
+@pytest.mark.parametrize("model", [PRank(), SVRank(), RankBoost(n_rounds=9), TREES])
 def test_a_model_from_a_file_of_ours(tmp_path, model):
     model.fit(X / 100, LEVEL).save(tmp_path / "model")
     again = load(tmp_path / "model")

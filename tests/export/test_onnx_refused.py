@@ -17,7 +17,7 @@ X, LEVEL = rng.normal(size=(30, 4)), rng.integers(0, 3, 30)
 EXPORTABLE = (
     "to_onnx: model must be a WidrowHoff, a MulticlassPerceptron, a PRank, MPRank, "
     "MPRankCV or SVRank with kernel='linear' (of PRank the averaged or last rule, "
-    "without a budget), or a RankBoost on thresholds or features; got {}."
+    "without a budget), or a RankBoost on thresholds, features or trees of numbers; got {}."
 )
 
 
@@ -42,6 +42,11 @@ REFUSED = [
         RankBoost(n_rounds=2, weak=DecisionTreeRegressor(max_depth=1)),
         ValueError,
         "RankBoost with custom weak rankings",
+    ),
+    (
+        RankBoost(weak="tree", min_samples_leaf=1, categorical_features=[0]),
+        ValueError,
+        "RankBoost with columns of categories",
     ),
     (MPRank(kernel="precomputed"), ValueError, "MPRank with kernel='precomputed'"),
     (PRank, TypeError, "the class PRank"),

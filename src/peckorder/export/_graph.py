@@ -10,6 +10,7 @@ from peckorder._core.typing import Floats
 from peckorder._version import __version__
 from peckorder.boosting.round_record import ScoreTable
 from peckorder.estimators import RankBoost
+from peckorder.trees.forest import Forest
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -133,6 +134,39 @@ class _Trees:
         self.low: list[tuple[int, bool]] = []
         self.high: list[tuple[int, bool]] = []
         self.weight: list[float] = []
+        # Whether NaN goes where x <= split would.
+        self.missing_low: list[int] = []
+
+    def add_forest(self, forest: Forest, level: int = 0) -> None:
+        """Add the trees of a forest, as they are for one of its thresholds."""
+        nodes = forest.nodes
+
+        def resolved(node: int) -> int:
+            while nodes.column[node] == forest.n_columns:
+                node = int(nodes.below[node]) + int(level < nodes.cut[node])
+            return node
+
+        def child(node: int) -> tuple[int, bool]:
+            node = resolved(node)
+            column = int(nodes.column[node])
+            if column < 0:
+                return self._leaf(float(nodes.value[node]))
+            # A value is at least the cut unless it is at most the number before.
+            split = float(np.nextafter(nodes.cut[node], -np.inf))
+            number = self._node(column, split, missing_low=not nodes.missing[node])
+            waiting.append((number, int(nodes.below[node])))
+            return number, False
+
+        for start in nodes.starts[:-1].tolist():
+            waiting: list[tuple[int, int]] = []
+            number, is_leaf = child(start)
+            if is_leaf:
+                leaf, number = number, self._node(0, np.inf)
+                self.low[number] = self.high[number] = leaf, True
+            self.roots.append(number)
+            while waiting:
+                number, below = waiting.pop()
+                self.low[number], self.high[number] = child(below), child(below + 1)
 
     def add(self, feature: int, thresholds: Floats, steps: Floats, missing: float) -> None:
         """Add a tree: steps[k] for a value above k thresholds, `missing` for NaN.
@@ -156,8 +190,9 @@ class _Trees:
         self.high[node] = self._search(feature, thresholds[half + 1 :], steps[half + 1 :])
         return node, False
 
-    def _node(self, feature: int, split: float) -> int:
+    def _node(self, feature: int, split: float, *, missing_low: bool = False) -> int:
         self.feature.append(feature)
+        self.missing_low.append(int(missing_low))
         self.split.append(split)
         self.low.append((0, True))
         self.high.append((0, True))
@@ -181,7 +216,7 @@ class _Trees:
             nodes_featureids=self.feature,
             nodes_splits=graph.tensor(self.split),
             nodes_modes=graph.tensor(np.full(n_nodes, _LESS_OR_EQUAL, dtype=np.uint8)),
-            nodes_missing_value_tracks_true=[0] * n_nodes,
+            nodes_missing_value_tracks_true=self.missing_low,
             nodes_truenodeids=[place for place, _ in self.low],
             nodes_trueleafs=[int(is_leaf) for _, is_leaf in self.low],
             nodes_falsenodeids=[place for place, _ in self.high],
@@ -193,9 +228,11 @@ class _Trees:
 
 
 def write_rankboost(graph: Graph, model: RankBoost) -> str:
-    """Write the sum of rankings by thresholds, and by features themselves; return it."""
+    """Write the sum of rankings by thresholds, features themselves or trees; return it."""
     table: ScoreTable = model._table
     trees = _Trees()
+    if hasattr(model, "forest_"):
+        trees.add_forest(model.forest_)
     for u, feature in enumerate(table.features.tolist()):
         first, last = table.starts[u : u + 2].tolist()
         trees.add(

@@ -34,7 +34,7 @@ _TINY = 1e-300
 _EXPORTABLE = (
     "a WidrowHoff, a MulticlassPerceptron, a PRank, MPRank, MPRankCV or SVRank with "
     "kernel='linear' (of PRank the averaged or last rule, without a budget), or a "
-    "RankBoost on thresholds or features"
+    "RankBoost on thresholds, features or trees of numbers"
 )
 
 
@@ -53,7 +53,8 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
     model : estimator
         A fitted `WidrowHoff`, `MulticlassPerceptron`, or one of `PRank` (the averaged
         or the last rule), `MPRank`, `MPRankCV` and `SVRank` with a linear kernel, or a
-        `RankBoost` whose weak rankings are thresholds or features; or a `TableRanker`
+        `RankBoost` whose weak rankings are thresholds, features, or trees without
+        columns of categories; or a `TableRanker`
         of numbers with one of these inside, whose scaling is in the graph, as are its
         cuts between classes or its scale of labels.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
@@ -78,8 +79,9 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
     scores that are not finite.
 
     A graph has O(features) numbers, O(rounds) for `RankBoost`, for which a row costs
-    O(log thresholds) a feature. Opset 18; for `RankBoost` also the operator
-    TreeEnsemble of ai.onnx.ml, version 5: the older ones have no thresholds in float64.
+    O(log thresholds) a feature, or the depth of all trees. Opset 18; for `RankBoost`
+    also the operator TreeEnsemble of ai.onnx.ml, version 5: the older ones have no
+    thresholds in float64.
 
     Examples
     --------
@@ -170,8 +172,7 @@ def _obstacle(model: Any) -> str | None:
         return name
     check_is_fitted(model)
     if isinstance(model, RankBoost):
-        is_own = len(model.own_rankings_) > 0
-        return f"{name} with custom weak rankings" if is_own else None
+        return _obstacle_of_rankings(model)
     if hasattr(model, "coef_"):
         return None
     begun: dict[str, Any] = getattr(model, "_begun_with", vars(model))
@@ -179,6 +180,12 @@ def _obstacle(model: Any) -> str | None:
         if parameter in begun and begun[parameter] not in plain:
             return f"{name} with {parameter}={begun[parameter]!r}"
     return f"{name} with budget={begun.get('budget')!r}"
+
+
+def _obstacle_of_rankings(model: RankBoost) -> str | None:
+    if hasattr(model, "forest_") and model.forest_.is_category.any():
+        return "RankBoost with columns of categories"
+    return "RankBoost with custom weak rankings" if model.own_rankings_ else None
 
 
 def _writable(classes: Labels) -> Labels:
