@@ -1,5 +1,6 @@
 """Shells in scikit-learn's shape: validate, delegate to a solver, store."""
 
+from peckorder.boosting.ordinal_boost import OrdinalBoost
 from peckorder.boosting.rankboost import RankBoost
 from peckorder.magnitude.mprank import MPRank
 from peckorder.magnitude.mprank_cv import MPRankCV
@@ -17,6 +18,7 @@ __all__ = [
     "MPRank",
     "MPRankCV",
     "MulticlassPerceptron",
+    "OrdinalBoost",
     "PRank",
     "RankBoost",
     "SVRank",

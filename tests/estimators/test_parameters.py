@@ -32,6 +32,8 @@ MODELS = [
     "mprank-cv-rbf",
     "svrank",
     "rankboost",
+    "ordinal-boost",
+    "ordinal-boost-free",
     "table",
     "item-mean",
     "min-norm",

@@ -29,6 +29,7 @@ from peckorder import (
     MPRank,
     MPRankCV,
     MulticlassPerceptron,
+    OrdinalBoost,
     PRank,
     RankBoost,
     SVRank,
@@ -61,6 +62,10 @@ ESTIMATORS = [
     TableRanker(PRank()),
     CalibratedOrdinal(MPRank(), cv=3),
     CalibratedOrdinal(PRank(), cv=3),
+    OrdinalBoost(odds="proportional", n_rounds=5, subsample=1.0, min_samples_leaf=1),
+    # Of more rounds some have splits that gain the same but for rounding.
+    OrdinalBoost(odds="free", n_rounds=3, max_leaf_nodes=4, subsample=1.0, min_samples_leaf=1),
+    TableRanker(OrdinalBoost(n_rounds=5, random_state=0)),
 ]
 # Those that score rows within queries, of which there may be one.
 RANKERS = [
@@ -127,6 +132,7 @@ ORDINAL = [
     AggregatePRank(n_estimators=5, random_state=0),
     WidrowHoff(),
     MulticlassPerceptron(),
+    OrdinalBoost(n_rounds=20, random_state=0),
 ]
 every_scorer = pytest.mark.parametrize("ranker", SCORERS, ids=repr)
 every_ordinal = pytest.mark.parametrize("ranker", ORDINAL, ids=repr)

@@ -41,6 +41,8 @@ NAMES = [
     "svrank-rbf",
     "rankboost",
     "rankboost-feature",
+    "ordinal-boost",
+    "ordinal-boost-free",
     "table",
     "table-text",
     "table-kinds",

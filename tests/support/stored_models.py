@@ -14,6 +14,7 @@ from peckorder import (
     MPRank,
     MPRankCV,
     MulticlassPerceptron,
+    OrdinalBoost,
     PRank,
     Preferences,
     RankBoost,
@@ -122,6 +123,21 @@ def _boosted(model: Any, y: Any = Y, rows: Any = X, **options: Any) -> Case:
 
     is_warm = model.warm_start
     return Case(lambda: model.fit(rows, y, **options), ask, more if is_warm else None)
+
+
+def _boosted_classes(rows: Any = X, y: Any = Y, weight: Any = None, **options: Any) -> Case:
+    model = OrdinalBoost(min_samples_leaf=2, random_state=0, **{"n_rounds": 12} | options)
+
+    def ask(fitted: Any) -> list[Any]:
+        answers = [fitted.predict(NEW), fitted.predict_proba(NEW), fitted.classes_]
+        return [*answers, *fitted.staged_decision_function(NEW)]
+
+    def more(fitted: Any) -> Any:
+        return fitted.set_params(n_rounds=25).fit(rows, y, sample_weight=weight)
+
+    is_warm = model.warm_start
+    fit = lambda: model.fit(rows, y, sample_weight=weight)  # noqa: E731
+    return Case(fit, ask, more if is_warm else None)
 
 
 def _viewers(model: Any) -> Case:
@@ -268,6 +284,14 @@ CASES: dict[str, Case] = {
             random_state=0,
         ),
         qid=QUERY,
+    ),
+    "ordinal-boost": _boosted_classes(y=WORDS[Y - 1], classes=["bad", *WORDS.tolist(), "best"]),
+    "ordinal-boost-free": _boosted_classes(odds="free", rows=MISSING, categorical_features=[1]),
+    "ordinal-boost-warm": _boosted_classes(
+        odds="proportional", warm_start=True, weight=WEIGHT, monotonic_cst=[1, -1, 0]
+    ),
+    "ordinal-boost-held-out": _boosted_classes(
+        odds="free", validation_fraction=0.3, n_iter_no_change=3
     ),
     "table": _table(TableRanker(MPRank(C=10.0))),
     "table-text": _table(TableRanker(PRank(classes=[1, 2, 3, 4])), Y, text=True),

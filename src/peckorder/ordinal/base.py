@@ -27,9 +27,8 @@ from peckorder._core.validation import (
 )
 from peckorder.feedback import LabelColumn, Scale, read_labels
 from peckorder.ordinal.learners.base import Learner, learn, read_learner, write_learner
-from peckorder.storage.fields import Field, FieldType, Table
+from peckorder.storage.fields import Field, FieldType, Table, scale
 from peckorder.storage.format import Node, read_value
-from peckorder.storage.format.labels import write_labels
 from peckorder.storage.mixin import StoredModel
 from peckorder.storage.models import check_bounds, refused_parameters, stored_parameter
 
@@ -41,19 +40,6 @@ def _is_ready(y: Any) -> bool:
     """
     is_plain = type(y) is np.ndarray and y.ndim == 1 and y.flags.c_contiguous
     return is_plain and y.dtype.kind in "biuf"
-
-
-def _read_scale(node: Node, name: str) -> Scale:
-    classes = node.labels(name)
-    values = classes.tolist()
-    try:
-        are_distinct = len(set(values)) == len(values)
-    except TypeError:  # not hashable
-        are_distinct = False
-    # What differs from itself is missing.
-    if len(values) < 2 or not are_distinct or any(one != one for one in values):  # noqa: PLR0124
-        raise node.refuse(name, "two distinct labels at least")
-    return Scale(classes)
 
 
 def _begun_with(model: "OrdinalEstimator") -> dict[str, Any]:
@@ -109,9 +95,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
     """
 
     _stored_fields: ClassVar = Table(
-        Field(
-            "classes", FieldType(_read_scale, lambda scale: write_labels(scale.classes)), "_scale"
-        ),
+        Field("classes", scale, "_scale"),
         Field("begun_with", FieldType(_read_begun), _begun_with),
         Field("n_iter", FieldType(lambda node, name: node.whole(name, 1)), "n_iter_"),
         Field("learner", FieldType(_read_learner, write_learner), "_learner"),

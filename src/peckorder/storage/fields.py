@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from peckorder.feedback import Scale
 from peckorder.storage.format.labels import as_objects, write_labels
 from peckorder.storage.format.node import Node, Size
 
@@ -114,6 +115,22 @@ ints = _declared(Node.ints, lambda values: np.asarray(values, dtype=np.int64))
 labels = _declared(Node.labels, write_labels)
 matrix = _declared(Node.matrix)
 sparse = _declared(Node.sparse)
+
+
+def _read_scale(node: Node, name: str) -> Scale:
+    classes = node.labels(name)
+    values = classes.tolist()
+    try:
+        are_distinct = len(set(values)) == len(values)
+    except TypeError:  # not hashable
+        are_distinct = False
+    # What differs from itself is missing.
+    if len(values) < 2 or not are_distinct or any(one != one for one in values):  # noqa: PLR0124
+        raise node.refuse(name, "two distinct labels at least")
+    return Scale(classes)
+
+
+scale = FieldType(_read_scale, lambda classes: write_labels(classes.classes))
 
 
 def texts() -> FieldType:
