@@ -15,8 +15,7 @@ from peckorder._core.typing import Estimator, Floats, Ints, Labels, MatrixLike, 
 from peckorder._core.validation import Rule, Rules, check_parameters, whole
 from peckorder.feedback import Scale, read_labels
 from peckorder.metrics import rank_loss
-from peckorder.ordinal.base import _read_scale
-from peckorder.storage.fields import Field, FieldType, Table, floats, number
+from peckorder.storage.fields import Field, FieldType, Table, floats, number, scale
 from peckorder.storage.format import Node
 from peckorder.storage.format.labels import write_labels
 from peckorder.storage.mixin import StoredModel, inner_models
@@ -271,7 +270,7 @@ class CalibratedOrdinal(StoredModel, BaseEstimator, stored=True):  # type: ignor
         Field("slope", number(low=0.0), "slope_"),
         Field("center", number(), "center_"),
         Field("thresholds", floats(None), "thresholds_"),
-        Field("classes", FieldType(_read_scale, lambda labels: labels), _write_classes),
+        Field("classes", FieldType(scale.read), _write_classes),
         complete=_complete,
     )
     _rules: ClassVar[Rules] = {"estimator": _ranker, "cv": _folds}
