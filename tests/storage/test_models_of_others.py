@@ -69,8 +69,8 @@ def test_a_library_that_is_not_installed_is_named(name, monkeypatch):
     package = getattr(third_party, name).package
     monkeypatch.setitem(sys.modules, package, None)
     sentence = (
-        f"from_bytes: {package} must be installed for a {name} model; pip install {package} "
-        "brings it."
+        f"from_bytes: {package} must be installed for a {name} model; got none. "
+        f"Type pip install {package}."
     )
     with pytest.raises(MissingExtraError, match=exactly(sentence)):
         peckorder.io.from_bytes(content)

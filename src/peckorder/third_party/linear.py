@@ -9,10 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._base import ScoreEstimator, all_or_nothing
-from peckorder._core.errors import entry, named, refusal
+from peckorder._core.errors import entry, named, requiring
 from peckorder._core.typing import Floats, Labels, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, check_parameters, not_negative
-from peckorder.exceptions import MissingExtraError
 from peckorder.feedback import Scale, read_labels
 from peckorder.metrics import rank_loss
 from peckorder.storage.fields import Field, Table, floats, ints, number
@@ -155,14 +154,8 @@ class Mord(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc]
             The fitted estimator.
         """
         check_parameters(self, self._rules)
-        try:
+        with requiring("mord", "to fit a Mord model", "mord"):
             mord = import_module("mord")
-        except ImportError:
-            raise refusal(
-                "mord",
-                "be installed to fit a Mord model; pip install mord brings it",
-                error=MissingExtraError,
-            ) from None
         with all_or_nothing(self):
             rows = validate_data(self, X, dtype=np.float64)
             scale = Scale.given(self.classes)

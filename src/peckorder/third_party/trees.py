@@ -12,11 +12,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._base import all_or_nothing
-from peckorder._core.errors import named, refusal
+from peckorder._core.errors import named, requiring
 from peckorder._core.parameters import SEED
 from peckorder._core.typing import Floats, Ints, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, check_parameters, positive, whole
-from peckorder.exceptions import MissingExtraError
 from peckorder.feedback import Scale, read_labels
 from peckorder.metrics import disagreement, rank_loss, ranks
 from peckorder.storage.fields import Field, FieldType, Table, ints
@@ -237,15 +236,8 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         return np.stack([1 - shares, shares], axis=1) if shares.ndim == 1 else shares
 
     def _library(self) -> Any:
-        try:
+        with requiring(self.package, f"for a {type(self).__name__} model", self.package):
             return import_module(self.package)
-        except ImportError:
-            raise refusal(
-                self.package,
-                f"be installed for a {type(self).__name__} model; pip install {self.package} "
-                "brings it",
-                error=MissingExtraError,
-            ) from None
 
     def __sklearn_tags__(self) -> Any:
         """Declare to scikit-learn what the estimator accepts."""
