@@ -124,6 +124,8 @@ def test_no_more_pairs_are_wrong_than_the_bound_says(problem, kind):
     assert_array_equal(stages[-1], model.predict(X) if offset is None else stages[-1])
 
 
+# Without the compiler NumPy warns of products of hashes that wrap around.
+@pytest.mark.filterwarnings("ignore:overflow")
 @settings(max_examples=15, deadline=None)
 @given(
     seed=st.integers(0, 10**6),

@@ -125,6 +125,7 @@ def test_progress_counts_rows():
     [
         ({"alpha": "numeric"}, "alpha must be 'approximate' on a stream; got 'numeric'."),
         ({"weak": "feature"}, "weak must be 'threshold' on a stream; got 'feature'."),
+        ({"weak": "tree"}, "weak must be 'threshold' on a stream; got 'tree'."),
         ({"warm_start": True}, "warm_start must be False on a stream; got True."),
         ({"validation_fraction": 0.2}, "validation_fraction must be None on a stream; got 0.2."),
     ],

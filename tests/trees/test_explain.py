@@ -16,8 +16,6 @@ from peckorder.trees.explain import contributions, expected_score
 from peckorder.trees.forest import Forest
 from peckorder.trees.growing import Grower, TreeOptions
 
-pytestmark = pytest.mark.jit_off
-
 
 def forest_of(seed, *, n=40, n_columns=4, n_thresholds=1, n_trees=2, leaves=7):
     rng = np.random.default_rng(seed)
@@ -75,6 +73,7 @@ def shapley(forest, row, level):
     return values, total([])
 
 
+@pytest.mark.jit_off
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), n_thresholds=st.sampled_from([1, 1, 3]))
 def test_contributions_are_shapley_values(seed, n_thresholds):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from itertools import pairwise
 from math import ceil, log, log2
 from typing import TypeAlias, TypeVar
 
@@ -110,14 +109,7 @@ class GradedPairSet:
 
     def largest_gap(self, scores: Floats) -> float:
         """Return the most by which the worse row of a pair is above the better one."""
-        levels, starts, rows, *_ = self.numbered_pairs
-        lowest = np.minimum.reduceat(scores[rows], starts[:-1])
-        highest = np.maximum.reduceat(scores[rows], starts[:-1])
-        return max(
-            float((np.maximum.accumulate(highest[a : b - 1]) - lowest[a + 1 : b]).max())
-            for a, b in pairwise(levels.tolist())
-            if b - a > 1
-        )
+        return pair_losses.largest_gap(self.pairs, scores)
 
     def add_derivatives(
         self,
@@ -131,16 +123,17 @@ class GradedPairSet:
     ) -> Floats:
         """Add the derivatives of a loss by the scores of rows; return sums over pairs."""
         sums = np.empty((self.n_masses, pair_losses.SUMS))
+        work = np.empty((pair_losses.WORK, self.n_rows))
 
-        def work(queries: slice, _: object) -> None:
+        def visit(queries: slice, _: object) -> None:
             first, last = queries.start, queries.stop
             if len(swaps.gain):
                 pair_losses.write_discounts(first, last, self.pairs, scores, swaps)
             pair_losses.graded_derivatives(
-                first, last, self.pairs, swaps, scores, top, slopes, curvatures, sums
+                first, last, self.pairs, swaps, scores, top, work, slopes, curvatures, sums
             )
 
-        team.share(self.n_masses, work, max(1, self.n_pairs // MIN_ITEMS_PER_THREAD["rows"]))
+        team.share(self.n_masses, visit, max(1, self.n_pairs // MIN_ITEMS_PER_THREAD["rows"]))
         return np.asarray(sums.sum(axis=0))
 
 

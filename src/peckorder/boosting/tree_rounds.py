@@ -127,9 +127,10 @@ class PairwiseLoss:
         sums = np.zeros(pair_losses.SUMS)
         for pairs in pair_sets:
             sums += pairs.add_derivatives(*arguments, team=self._team)
-        weight, loss, round_weight, round_loss = sums.tolist()
+        weight, loss, round_weight = sums.tolist()
         if self._exponential is not None:
-            self._scale = 0.5 * len(scores) / round_loss if round_loss > 0.0 else 0.0
+            total = float(self._curvatures.sum())
+            self._scale = len(scores) / total if total > 0.0 else 0.0
             return self._exponential.move(scores)
         self._scale = 2.0 * len(scores) / round_weight if round_weight > 0.0 else 0.0
         return log(loss) - log(weight * log(2.0)) if loss > 0.0 else -inf

@@ -5,17 +5,23 @@ second derivative by its score alone. Pairs of a query are visited in one order,
 queries are shared among threads whole, so that sums have the same bits on any number.
 """
 
-from math import exp, inf, log1p, log2
+from math import exp, inf, log, log1p, log2
 from typing import NamedTuple
 
 from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled.pairs import GradedPairs, ListedPairs
 
-# Sums over the pairs of a query: of weights, of weighted losses, and the same with the
-# weights that pairs have in this round.
-WEIGHT, LOSS, ROUND_WEIGHT, ROUND_LOSS = range(4)
-SUMS = 4
+# Sums over the pairs of a query: of weights, of weighted losses, and of the weights that
+# pairs have in this round.
+WEIGHT, LOSS, ROUND_WEIGHT = range(3)
+SUMS = 3
+# What is kept of rows by position while their query is visited.
+SCORE, ROW_WEIGHT, SLOPE, CURVATURE = range(4)
+WORK = 4
+# Scores this close have exponentials that can be divided, and a quotient times _LARGE is
+# no infinity.
+_NARROW, _LARGE = 300.0, 1e150
 
 
 class Swaps(NamedTuple):
@@ -79,6 +85,23 @@ def write_discounts(
             sift(0, end, first, rows, scores, order)
 
 
+@compiled
+def largest_gap(pairs: GradedPairs, scores: Floats) -> float:
+    """Return the most by which the worse row of a pair is above the better one."""
+    levels, starts, rows = pairs.levels, pairs.starts, pairs.rows
+    largest = -inf
+    for q in range(levels.shape[0] - 1):
+        below = -inf
+        for level in range(levels[q], levels[q + 1]):
+            low, high = inf, -inf
+            for i in range(starts[level], starts[level + 1]):
+                score = scores[rows[i] if rows.shape[0] > 0 else i]
+                low, high = min(low, score), max(high, score)
+            largest = max(largest, below - low)
+            below = max(below, high)
+    return largest
+
+
 @inlined
 def logistic(gap: float) -> tuple[float, float, float]:
     """Return log(1 + exp(gap)), its derivative and the second one."""
@@ -91,6 +114,102 @@ def logistic(gap: float) -> tuple[float, float, float]:
     )
 
 
+@inlined
+def copy_rows(
+    first: int, last: int, rows: Ints, log_weight: Floats, scores: Floats, work: Floats
+) -> float:
+    """Write scores, weights and zeros to work (4, n); return the range of the scores.
+
+    If it is narrow, scores become exponentials, which can be divided by each other.
+    """
+    low, high = inf, -inf
+    for i in range(first, last):
+        score = scores[rows[i] if rows.shape[0] > 0 else i]
+        low, high = min(low, score), max(high, score)
+        work[SCORE, i] = score
+        work[ROW_WEIGHT, i] = exp(log_weight[i]) if log_weight.shape[0] > 0 else 1.0
+        work[SLOPE, i] = 0.0
+        work[CURVATURE, i] = 0.0
+    if high - low < _NARROW:
+        middle = 0.5 * low + 0.5 * high
+        for i in range(first, last):
+            work[SCORE, i] = exp(work[SCORE, i] - middle)
+    return high - low
+
+
+@inlined
+def log_of_product(first: int, last: int, up: float, work: Floats) -> float:
+    """Return the sum of log(1 + down / up) over positions: few logarithms of products."""
+    total, product = 0.0, 1.0
+    for i in range(first, last):
+        product *= 1.0 + work[SCORE, i] / up
+        if product > _LARGE:
+            total += log(product)
+            product = 1.0
+    return total + log(product)
+
+
+@inlined
+def loss_of_level(
+    first: int, last: int, better: int, is_narrow: bool, is_weighted: bool, work: Floats
+) -> float:
+    """Return the weighted logistic losses of a row's pairs with worse rows first..last."""
+    score = work[SCORE, better]
+    if is_narrow and not is_weighted:
+        return log_of_product(first, last, score, work)
+    total = 0.0
+    for i in range(first, last):
+        if is_narrow:
+            total += work[ROW_WEIGHT, i] * log1p(work[SCORE, i] / score)
+        else:
+            total += work[ROW_WEIGHT, i] * logistic(work[SCORE, i] - score)[0]
+    return total
+
+
+@inlined
+def add_level(
+    first: int,
+    last: int,
+    better: int,
+    step: float,
+    top: float,
+    is_narrow: bool,
+    discount: Floats,
+    work: Floats,
+) -> float:
+    """Add the derivatives of a row's pairs with worse rows first..last, weighted by step.
+
+    Returns the sum of their weights.
+    """
+    has_swaps, is_logistic = discount.shape[0] > 0, top == inf
+    score, of_better = work[SCORE, better], discount[better] if has_swaps else 0.0
+    scale = 1.0 if is_logistic else exp(-top)
+    weights, slope, curvature = 0.0, 0.0, 0.0
+    for i in range(first, last):
+        weight = step * work[ROW_WEIGHT, i]
+        if has_swaps:
+            weight *= abs(of_better - discount[i])
+        other = work[SCORE, i]
+        if not is_narrow:
+            if is_logistic:
+                _, once, twice = logistic(other - score)
+            else:
+                once = twice = exp(other - score - top)
+        elif is_logistic:
+            once = other / (other + score)
+            twice = once * (1.0 - once)
+        else:
+            once = twice = scale * other / score
+        weights += weight
+        slope += weight * once
+        curvature += weight * twice
+        work[SLOPE, i] -= weight * once
+        work[CURVATURE, i] += weight * twice
+    work[SLOPE, better] += slope
+    work[CURVATURE, better] += curvature
+    return weights
+
+
 @compiled
 def graded_derivatives(
     first_query: int,
@@ -99,61 +218,56 @@ def graded_derivatives(
     swaps: Swaps,
     scores: Floats,
     top: float,
+    work: Floats,
     slopes: Floats,
     curvatures: Floats,
     sums: Floats,
 ) -> None:
-    """Add to slopes and curvatures (m,) those of rows; write to sums (queries, 4).
+    """Add to slopes and curvatures (m,) those of rows; write to sums (queries, 3).
 
     The loss of a pair x0 below x1 is a function of H(x0) - H(x1): logistic if top is
-    infinite, else exponential, over exp(top). O(pairs) time.
+    infinite, else exponential, over exp(top), whose losses are not summed. work (4, n)
+    is workspace. O(pairs) time.
     """
     levels, starts, rows = pairs.levels, pairs.starts, pairs.rows
-    utility, log_weight = pairs.utility, pairs.log_weight
-    is_unit, is_weighted = utility.shape[0] == 0, log_weight.shape[0] > 0
+    utility, is_weighted = pairs.utility, pairs.log_weight.shape[0] > 0
     has_swaps = swaps.gain.shape[0] > 0
     for q in range(first_query, last_query):
-        weights, losses, round_weights, round_losses = 0.0, 0.0, 0.0, 0.0
+        first, last = starts[levels[q]], starts[levels[q + 1]]
+        width = copy_rows(first, last, rows, pairs.log_weight, scores, work)
+        is_narrow = width < _NARROW
+        weights, losses, round_weights = 0.0, 0.0, 0.0
         of_query = exp(pairs.log_query[q])
         for level in range(levels[q] + 1, levels[q + 1]):
-            for j in range(starts[level], starts[level + 1]):
-                better = rows[j] if rows.shape[0] > 0 else j
-                of_better = of_query * (exp(log_weight[j]) if is_weighted else 1.0)
-                slope, curvature = 0.0, 0.0
-                for lower in range(levels[q], level):
-                    step = of_better * (1.0 if is_unit else utility[level] - utility[lower])
-                    for i in range(starts[lower], starts[lower + 1]):
-                        worse = rows[i] if rows.shape[0] > 0 else i
-                        weight = step * (exp(log_weight[i]) if is_weighted else 1.0)
-                        gap = scores[worse] - scores[better]
-                        if top == inf:
-                            value, first, second = logistic(gap)
-                        else:
-                            value = exp(gap - top)
-                            first, second = value, value
-                        weights += weight
-                        losses += weight * value
-                        if has_swaps:
-                            gain = swaps.gain[level] - swaps.gain[lower]
-                            weight *= gain * abs(swaps.discount[j] - swaps.discount[i])
-                            round_weights += weight
-                            round_losses += weight * value
-                        slope += weight * first
-                        curvature += weight * second
-                        slopes[worse] -= weight * first
-                        curvatures[worse] += weight * second
-                slopes[better] += slope
-                curvatures[better] += curvature
-        sums[q, WEIGHT], sums[q, LOSS] = weights, losses
-        sums[q, ROUND_WEIGHT] = round_weights if has_swaps else weights
-        sums[q, ROUND_LOSS] = round_losses if has_swaps else losses
+            for lower in range(levels[q], level):
+                a, b = starts[lower], starts[lower + 1]
+                step = of_query
+                if utility.shape[0] > 0:
+                    step *= utility[level] - utility[lower]
+                gain = swaps.gain[level] - swaps.gain[lower] if has_swaps else 1.0
+                lower_weight = 0.0
+                for i in range(a, b):
+                    lower_weight += work[ROW_WEIGHT, i]
+                for better in range(starts[level], starts[level + 1]):
+                    own = step * work[ROW_WEIGHT, better]
+                    weights += own * lower_weight
+                    if top == inf:
+                        losses += own * loss_of_level(a, b, better, is_narrow, is_weighted, work)
+                    round_weights += add_level(
+                        a, b, better, own * gain, top, is_narrow, swaps.discount, work
+                    )
+        for i in range(first, last):
+            row = rows[i] if rows.shape[0] > 0 else i
+            slopes[row] += work[SLOPE, i]
+            curvatures[row] += work[CURVATURE, i]
+        sums[q, WEIGHT], sums[q, LOSS], sums[q, ROUND_WEIGHT] = weights, losses, round_weights
 
 
 @compiled
 def listed_derivatives(
     pairs: ListedPairs, scores: Floats, slopes: Floats, curvatures: Floats, sums: Floats
 ) -> None:
-    """Add to slopes and curvatures (m,) those of rows by the logistic loss; write sums (1, 4)."""
+    """Add to slopes and curvatures (m,) those of rows by the logistic loss; write sums (1, 3)."""
     weights, losses = 0.0, 0.0
     for p in range(pairs.better.shape[0]):
         better, worse = pairs.better[p], pairs.worse[p]
@@ -166,4 +280,4 @@ def listed_derivatives(
         curvatures[better] += weight * second
         curvatures[worse] += weight * second
     sums[0, WEIGHT] = sums[0, ROUND_WEIGHT] = weights
-    sums[0, LOSS] = sums[0, ROUND_LOSS] = losses
+    sums[0, LOSS] = losses
