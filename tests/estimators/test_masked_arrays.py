@@ -1,7 +1,9 @@
 """Masked arrays: missing where missing has a meaning, refused everywhere else."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from peckorder import (
     AggregatePRank,
@@ -108,3 +110,22 @@ def test_a_masked_rating_is_none():
 def test_other_masked_columns_are_refused(call, name):
     with pytest.raises(DataError, match=rf"\b{name} must be without masked values; got one in row"):
         call()
+
+
+DATES = np.datetime64("2020-01-01", "D") + np.arange(90).reshape(30, 3) * 7 % 31
+DATES[4, 1] = "NaT"
+
+
+@pytest.mark.parametrize("form", [np.asarray, pd.DataFrame])
+@pytest.mark.parametrize("estimator", ESTIMATORS[:-1], ids=name_of)
+def test_missing_dates_are_refused(estimator, form):
+    with pytest.raises(DataError, match=r"X must be without missing values; got NaT in row 4\."):
+        clone(estimator).fit(form(DATES), Y)
+
+
+@pytest.mark.parametrize("form", [np.asarray, pd.DataFrame])
+def test_a_missing_date_is_missing_for_rankboost(form):
+    numbers = np.where(np.isnat(DATES), np.nan, DATES.astype(float))
+    model, wanted = RankBoost(n_rounds=3).fit(form(DATES), Y), RankBoost(n_rounds=3)
+    wanted.fit(numbers, Y)
+    np.testing.assert_array_equal(model.predict(form(DATES)), wanted.predict(numbers))

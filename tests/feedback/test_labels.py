@@ -1,12 +1,14 @@
 """Labels of every kind, and their order."""
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 
-from peckorder import MPRank, PRank
+from peckorder import MPRank, PRank, RankBoost
 from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, _scale, read_labels
 from support.helpers import LEARNERS, exactly, make, real_data, same, shown
@@ -196,3 +198,25 @@ def test_tuples_are_labels_whatever_their_lengths(classes):
 def test_labels_of_several_lengths_are_refused():
     with pytest.raises(DataError, match=r"^y must be one label per row, tuples in"):
         read_labels([(1, 2), (3,)])
+
+
+def test_dates_of_nanoseconds_stay_dates():
+    days = np.array(["2020-01-01", "2021-01-01"], "datetime64[ns]")
+    for given in (days, list(days), pd.DatetimeIndex(days)):
+        model = PRank(classes=given).fit([[0.0], [1.0]], days)
+        assert model.classes_.tolist() == list(days)
+        assert set(model.predict([[0.0], [1.0]]).tolist()) <= set(days)
+
+
+@pytest.mark.skipif(np.longdouble(1) + np.longdouble(2) ** -60 == 1, reason="no long doubles")
+@pytest.mark.parametrize("model", [PRank(), MPRank(), RankBoost()])
+def test_long_doubles_are_taken_if_they_differ_as_float64(model):
+    X = [[0.0], [1.0], [2.0]]
+    labels = np.array([1, 2, 3], np.longdouble) / 3
+    wanted = clone(model).fit(X, labels.astype(float)).predict(X)
+    found = clone(model).fit(X, labels).predict(X)
+    np.testing.assert_array_equal(found.astype(float), wanted)
+    labels = 1 + np.array([0, 1, 2**60], np.longdouble) * np.longdouble(2) ** -60
+    rule = f"y must be numbers that differ as float64; got {labels.dtype} with more digits."
+    with pytest.raises(DataError, match=rule):
+        model.fit(X, labels)

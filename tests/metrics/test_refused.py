@@ -1,5 +1,7 @@
 """What cannot be measured is refused, in one sentence."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -339,3 +341,22 @@ def test_the_message_on_categories_says_where_their_numbers_are():
     y = pandas.Series(pandas.Categorical(["low", "high"], ["low", "high"], ordered=True))
     with pytest.raises(DataError, match=r"Of ordered categories .*: y_true\.cat\.codes\."):
         metrics.ndcg(y, [1.0, 0.0])
+
+
+@every_metric
+@pytest.mark.parametrize(
+    ("column", "rule"),
+    [
+        (np.array([2**60, 2**60 + 1, 2**60 + 2], object), "below 2**53, exact as float64"),
+        (np.array([2**60, 2**60 + 1, 2**60 + 2]), "below 2**53, exact as float64"),
+        (np.array([10**400, 1, 2], object), "numbers below 2**1024"),
+        (1 + np.arange(3) * np.longdouble(2) ** -60, "numbers that differ as float64"),
+    ],
+    ids=["objects", "int64", "huge", "longdouble"],
+)
+def test_numbers_that_float64_cannot_tell_apart(name, column, rule):
+    if column.dtype == np.longdouble and column[1] == 1:
+        pytest.skip("long doubles are doubles here")
+    for pair in (([0, 1, 1], column), (column, [0, 1, 2])):
+        with pytest.raises(DataError, match=re.escape(f"must be {rule}; got ")):
+            EVERY[name](*pair)

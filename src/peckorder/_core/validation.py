@@ -6,6 +6,7 @@ those of `peckorder._core.parameters`.
 
 # ruff: noqa: PLC0414
 
+from numbers import Integral
 from reprlib import repr as short
 from typing import Any, NoReturn, TypeVar
 
@@ -56,7 +57,7 @@ def check_rows(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, norms: b
         return as_rows(X)
     checked = validate_data(
         estimator,
-        unmasked("X", X),
+        rows_without_gaps(X),
         reset=reset,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
@@ -183,8 +184,28 @@ def unmasked(name: str, values: T) -> T:
     return values
 
 
+def rows_without_gaps(X: MatrixLike) -> MatrixLike:
+    """Return X; refuse masked values, and missing dates, which would become -9.2e18."""
+    dates = _dates(X)
+    if dates is not None and np.isnat(dates).any():
+        row = int(np.nonzero(np.isnat(dates))[0][0])
+        raise refusal("X", "be without missing values", f"NaT in row {row}")
+    return unmasked("X", X)
+
+
+def _dates(X: Any) -> Array | None:
+    """Return an array or a frame of nothing but dates or durations; None for others."""
+    kinds = {getattr(dtype, "kind", "") for dtype in np.ravel(getattr(X, "dtypes", ()))}
+    if not kinds:
+        kinds = {getattr(getattr(X, "dtype", None), "kind", "")}
+    return np.asarray(X) if kinds <= {"m", "M"} else None
+
+
 def masked_as_nan(X: MatrixLike) -> MatrixLike:
-    """Return the values of a masked array, NaN for those that are masked."""
+    """Return X, NaN for values that are masked in an array, and for missing dates."""
+    dates = _dates(X)
+    if dates is not None and np.isnat(dates).any():
+        return np.where(np.isnat(dates), np.nan, dates.astype(np.float64))
     if not (isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X)):
         return X
     dtype = np.float32 if X.dtype == np.float32 else np.float64
@@ -211,9 +232,10 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
         )
     if given.dtype.kind in "iu":
         largest = max(int(given.max()), int(given.min()), key=abs)
-        if abs(largest) >= 2**53:
-            raise refusal(name, "be below 2**53, exact as float64", repr(largest))
+        _check_exact(name, largest)
     array = given.astype(np.float64, copy=False)
+    if given.dtype.itemsize > array.itemsize:
+        check_distinct(name, given, array)
     is_bad = ~np.isfinite(array) if finite else np.isnan(array)
     if is_bad.any():
         row = int(np.argmax(is_bad))
@@ -225,9 +247,23 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
 
 def _as_floats(name: str, given: Array) -> Floats:
     try:
-        return given.astype(np.float64)
+        array: Floats = given.astype(np.float64)
     except OverflowError:  # an integer, or a fraction, of hundreds of digits
         raise refusal(name, "be numbers below 2**1024", "a larger one") from None
+    whole_numbers = [int(v) for v in given.ravel().tolist() if isinstance(v, Integral)]
+    _check_exact(name, max(whole_numbers, key=abs, default=0))
+    return array
+
+
+def _check_exact(name: str, largest: int) -> None:
+    if abs(largest) >= 2**53:
+        raise refusal(name, "be below 2**53, exact as float64", repr(largest))
+
+
+def check_distinct(name: str, given: Array, array: Floats) -> None:
+    """Refuse numbers of more digits than float64 has if some become equal."""
+    if len(np.unique(given)) > len(np.unique(array)):
+        raise refusal(name, "be numbers that differ as float64", f"{given.dtype} with more digits")
 
 
 def one_per_row(name: str, values: object, n_rows: int) -> Floats:

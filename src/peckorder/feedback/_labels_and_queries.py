@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Labels
-from peckorder._core.validation import is_number, unmasked
+from peckorder._core.validation import check_distinct, is_number, unmasked
 
 _A = TypeVar("_A", bound=Array)
 # Up to this size, float64 represents every integer exactly.
@@ -103,8 +103,18 @@ def read_labels(y: Any, name: str = "y") -> LabelColumn:
     if values.dtype.kind == "O" and all(is_number(v) for v in values.tolist()):
         values = np.asarray(values.tolist())
     if values.dtype.kind not in "biuf":
-        values = values.astype(object)
+        values = as_objects(values)
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        check_distinct(name, values, values.astype(np.float64))
     return LabelColumn(values)
+
+
+def as_objects(values: Labels) -> Labels:
+    """Return labels as objects: dates as NumPy's where Python's have too few digits."""
+    objects: Labels = values.astype(object)
+    if values.dtype.kind in "mM" and any(type(value) is int for value in objects.tolist()):
+        objects[:] = list(values)
+    return objects
 
 
 def read_grades(y: Any, weight: str = "unit") -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from peckorder._core.compiled.jit import compiled
 from peckorder._core.errors import refusal, warn
 from peckorder._core.typing import Floats, Ints, Labels
-from peckorder.feedback._labels_and_queries import EXACT, LabelColumn, is_missing
+from peckorder.feedback._labels_and_queries import EXACT, LabelColumn, as_objects, is_missing
 
 # Labels are read in blocks, so that they are never copied as a whole.
 _BLOCK = 1 << 16
@@ -96,6 +96,8 @@ class Scale:
             raise refusal(
                 "classes", "be a list of labels, lowest first", repr(classes), error=TypeError
             )
+        if getattr(getattr(classes, "dtype", None), "kind", "") in ("m", "M"):
+            classes = as_objects(np.asarray(classes))
         labels = classes.tolist() if hasattr(classes, "tolist") else list(classes)
         if not all(isinstance(label, Hashable) for label in labels):
             raise refusal(

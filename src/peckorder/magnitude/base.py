@@ -15,7 +15,13 @@ from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.threads import blas_threads_for
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike
-from peckorder._core.validation import Rules, check_csr, check_finite, check_parameters, unmasked
+from peckorder._core.validation import (
+    Rules,
+    check_csr,
+    check_finite,
+    check_parameters,
+    rows_without_gaps,
+)
 from peckorder.feedback import Queries, read_grades
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.rows import QueryWeights, times
@@ -119,7 +125,7 @@ class MagnitudeModel(ScoreEstimator):
         by_ourselves = reset and not sparse.issparse(X)
         rows: Matrix = validate_data(
             self,
-            unmasked("X", X),
+            rows_without_gaps(X),
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],

@@ -39,7 +39,7 @@ def _is_ready(y: Any) -> bool:
     Scikit-learn takes longer to find out than PRank to learn a row.
     """
     is_plain = type(y) is np.ndarray and y.ndim == 1 and y.flags.c_contiguous
-    return is_plain and y.dtype.kind in "biuf"
+    return is_plain and y.dtype.kind in "biuf" and y.dtype.itemsize <= 8
 
 
 def _begun_with(model: "OrdinalEstimator") -> dict[str, Any]:
