@@ -18,6 +18,7 @@ from peckorder import (
     MPRank,
     MPRankCV,
     MulticlassPerceptron,
+    OrdinalBoost,
     PRank,
     RankBoost,
     SVRank,
@@ -297,6 +298,28 @@ def test_a_model_without_rounds_has_scores_of_zero():
     with pytest.warns(ConvergenceWarning):
         model = RankBoost().fit(np.full((4, 2), np.nan), [0, 1, 0, 1])
     assert answers(model, X[:, :2])["scores"].tolist() == [0.0] * 30
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    seed=seeds,
+    odds=st.sampled_from(["proportional", "free"]),
+    classes=st.sampled_from([[0, 1], [1, 2, 3], [0, 1, 2, 3, 4]]),
+    missing=st.sampled_from([0.0, 0.3]),
+)
+def test_boosted_classes(seed, odds, classes, missing):
+    # Of five classes the lowest and the highest may have no rows.
+    X, level = drawn(seed, k=min(len(classes), 3), missing=missing)
+    X[:, 0] = np.where(np.isnan(X[:, 0]), 0.0, X[:, 0] / 100.0 + level)
+    level[: min(len(classes), 3)] = np.arange(min(len(classes), 3))
+    y = np.array(classes)[level + (len(classes) == 5)]
+    model = OrdinalBoost(odds=odds, n_rounds=9, classes=classes, n_jobs=1, random_state=0).fit(X, y)
+    rows = np.concatenate([X, np.full((1, 4), np.nan)])
+    got = answers(model, rows)
+    assert list(got) == ["scores", "labels"]
+    assert_same_scores(got["scores"], model.decision_function(rows))
+    near = (np.abs(model.decision_function(rows)) < CLOSE * 10).any(axis=1)
+    assert_array_equal(got["labels"][~near], model.predict(rows)[~near])
 
 
 def test_a_single_leaf_and_no_trees():

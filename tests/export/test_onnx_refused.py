@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeRegressor
 
-from peckorder import AggregatePRank, MPRank, MPRankCV, PRank, RankBoost, SVRank
+from peckorder import AggregatePRank, MPRank, MPRankCV, OrdinalBoost, PRank, RankBoost, SVRank
 from peckorder.exceptions import MissingExtraError
 from peckorder.export import to_onnx
 from support.helpers import exactly
@@ -17,7 +17,8 @@ X, LEVEL = rng.normal(size=(30, 4)), rng.integers(0, 3, 30)
 EXPORTABLE = (
     "to_onnx: model must be a WidrowHoff, a MulticlassPerceptron, a PRank, MPRank, "
     "MPRankCV or SVRank with kernel='linear' (of PRank the averaged or last rule, "
-    "without a budget), or a RankBoost on thresholds, features or trees of numbers; got {}."
+    "without a budget), a RankBoost on thresholds, features or trees of numbers, or an "
+    "OrdinalBoost on numbers; got {}."
 )
 
 
@@ -48,6 +49,11 @@ REFUSED = [
         ValueError,
         "RankBoost with columns of categories",
     ),
+    (
+        OrdinalBoost(n_rounds=2, categorical_features=[0]),
+        ValueError,
+        "OrdinalBoost with columns of categories",
+    ),
     (MPRank(kernel="precomputed"), ValueError, "MPRank with kernel='precomputed'"),
     (PRank, TypeError, "the class PRank"),
     (AggregatePRank(n_estimators=2), TypeError, "AggregatePRank"),
@@ -62,6 +68,12 @@ def test_what_cannot_be_written(model, error, got):
         is_kernel_matrix = getattr(model, "kernel", None) == "precomputed"
         model.fit(X @ X.T if is_kernel_matrix else X, LEVEL)
     with pytest.raises(error, match=exactly(EXPORTABLE.format(got))):
+        to_onnx(model)
+
+
+def test_a_single_class_has_no_scores():
+    model = OrdinalBoost(classes=[1, 2]).fit(X, np.ones(len(X)))
+    with pytest.raises(ValueError, match=exactly(EXPORTABLE.format("OrdinalBoost of one class"))):
         to_onnx(model)
 
 

@@ -535,6 +535,7 @@ class RankBoost(ScoreEstimator, stored=True):
         if has_trees(self):
             self.forest_ = Forest.of(trees, self._features.is_category)
         else:
+            self.__dict__.pop("_features", None)
             self.own_rankings_ = [r.ranking for r in rounds if r.ranking is not None]
         self.n_rounds_ = n_rounds
         self.bounds_ = log.bounds(n_rounds)

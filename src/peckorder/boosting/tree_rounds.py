@@ -1,6 +1,6 @@
 """RankBoost's rounds with trees as weak rankings, by the losses of pairs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, log
 from typing import Any, Protocol
 
@@ -203,7 +203,10 @@ class TreeBooster:
             unstored=settings.unstored,
         )
         self._is_category = features.is_category
-        self._grower = Grower(columns, settings.options, team)
+        options = settings.options
+        # Memory grows with leaves, of which there are no more than rows.
+        most = max(2, min(options.max_leaf_nodes, len(rows) // options.min_samples_leaf))
+        self._grower = Grower(columns, replace(options, max_leaf_nodes=most), team)
         self._scores = np.zeros((len(rows), 1))
         if offset is not None:
             self._scores[:, 0] = offset[rows]

@@ -136,9 +136,11 @@ class _Trees:
         self.weight: list[float] = []
         # Whether NaN goes where x <= split would.
         self.missing_low: list[int] = []
+        # The score that a leaf adds to.
+        self.target: list[int] = []
 
     def add_forest(self, forest: Forest, level: int = 0) -> None:
-        """Add the trees of a forest, as they are for one of its thresholds."""
+        """Add the trees of a forest to the score of one of its thresholds."""
         nodes = forest.nodes
 
         def resolved(node: int) -> int:
@@ -150,7 +152,7 @@ class _Trees:
             node = resolved(node)
             column = int(nodes.column[node])
             if column < 0:
-                return self._leaf(float(nodes.value[node]))
+                return self._leaf(float(nodes.value[node]), level)
             # A value is at least the cut unless it is at most the number before.
             split = float(np.nextafter(nodes.cut[node], -np.inf))
             number = self._node(column, split, missing_low=not nodes.missing[node])
@@ -198,18 +200,21 @@ class _Trees:
         self.high.append((0, True))
         return len(self.feature) - 1
 
-    def _leaf(self, weight: float) -> tuple[int, bool]:
+    def _leaf(self, weight: float, target: int = 0) -> tuple[int, bool]:
         self.weight.append(weight)
+        self.target.append(target)
         return len(self.weight) - 1, True
 
-    def write(self, graph: Graph) -> str:
-        """Return the sum of all trees."""
+    def write(self, graph: Graph, n_targets: int = 1) -> str:
+        """Return the sums of all trees, a column per target."""
+        if not self.roots:
+            self.add(0, np.empty(0), np.zeros(1), 0.0)
         n_nodes = len(self.feature)
-        sums = graph(
+        return graph(
             "TreeEnsemble",
             graph.X,
             domain=TREES,
-            n_targets=1,
+            n_targets=n_targets,
             aggregate_function=_SUM,
             post_transform=_AS_IT_IS,
             tree_roots=self.roots,
@@ -221,10 +226,17 @@ class _Trees:
             nodes_trueleafs=[int(is_leaf) for _, is_leaf in self.low],
             nodes_falsenodeids=[place for place, _ in self.high],
             nodes_falseleafs=[int(is_leaf) for _, is_leaf in self.high],
-            leaf_targetids=[0] * len(self.weight),
+            leaf_targetids=self.target,
             leaf_weights=graph.tensor(self.weight),
         )
-        return graph.flat(sums)
+
+
+def write_forest(graph: Graph, forest: Forest, n_thresholds: int) -> str:
+    """Write the scores of a forest, a column per threshold; return them."""
+    trees = _Trees()
+    for level in range(n_thresholds):
+        trees.add_forest(forest, level)
+    return trees.write(graph, n_thresholds)
 
 
 def write_rankboost(graph: Graph, model: RankBoost) -> str:
@@ -241,9 +253,7 @@ def write_rankboost(graph: Graph, model: RankBoost) -> str:
             table.steps[first + u : last + u + 1],
             float(table.missing[u]),
         )
-    if not trees.roots:
-        trees.add(0, np.empty(0), np.zeros(1), 0.0)
-    scores = trees.write(graph)
+    scores = graph.flat(trees.write(graph))
     if table.slopes.any():
         scores = graph("Add", scores, _linear_part(graph, table))
     if model._has_offset:

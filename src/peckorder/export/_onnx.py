@@ -15,13 +15,14 @@ from peckorder.estimators import (
     MPRank,
     MPRankCV,
     MulticlassPerceptron,
+    OrdinalBoost,
     PRank,
     RankBoost,
     SVRank,
     TableRanker,
     WidrowHoff,
 )
-from peckorder.export._graph import Graph, onnx_package, write_rankboost
+from peckorder.export._graph import Graph, onnx_package, write_forest, write_rankboost
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.tables.answers import Answer, Cuts, LabelScale
 from peckorder.tables.coders import Dates, LeftOut, Number
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 _TINY = 1e-300
 _EXPORTABLE = (
     "a WidrowHoff, a MulticlassPerceptron, a PRank, MPRank, MPRankCV or SVRank with "
-    "kernel='linear' (of PRank the averaged or last rule, without a budget), or a "
-    "RankBoost on thresholds, features or trees of numbers"
+    "kernel='linear' (of PRank the averaged or last rule, without a budget), a RankBoost on "
+    "thresholds, features or trees of numbers, or an OrdinalBoost on numbers"
 )
 
 
@@ -54,7 +55,7 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
         A fitted `WidrowHoff`, `MulticlassPerceptron`, or one of `PRank` (the averaged
         or the last rule), `MPRank`, `MPRankCV` and `SVRank` with a linear kernel, or a
         `RankBoost` whose weak rankings are thresholds, features, or trees without
-        columns of categories; or a `TableRanker`
+        columns of categories, an `OrdinalBoost` without such columns; or a `TableRanker`
         of numbers with one of these inside, whose scaling is in the graph, as are its
         cuts between classes or its scale of labels.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
@@ -171,8 +172,8 @@ def _obstacle(model: Any) -> str | None:
     if type(model) not in _ORDINAL | _SCORES:
         return name
     check_is_fitted(model)
-    if isinstance(model, RankBoost):
-        return _obstacle_of_rankings(model)
+    if isinstance(model, RankBoost | OrdinalBoost):
+        return _obstacle_of_trees(model)
     if hasattr(model, "coef_"):
         return None
     begun: dict[str, Any] = getattr(model, "_begun_with", vars(model))
@@ -182,10 +183,13 @@ def _obstacle(model: Any) -> str | None:
     return f"{name} with budget={begun.get('budget')!r}"
 
 
-def _obstacle_of_rankings(model: RankBoost) -> str | None:
-    if hasattr(model, "forest_") and model.forest_.is_category.any():
-        return "RankBoost with columns of categories"
-    return "RankBoost with custom weak rankings" if model.own_rankings_ else None
+def _obstacle_of_trees(model: RankBoost | OrdinalBoost) -> str | None:
+    name, features = type(model).__name__, getattr(model, "_features", None)
+    if features is not None and features.levels:
+        return f"{name} with columns of categories"
+    if isinstance(model, OrdinalBoost):
+        return f"{name} of one class" if len(model._present) == 1 else None
+    return f"{name} with custom weak rankings" if model.own_rankings_ else None
 
 
 def _writable(classes: Labels) -> Labels:
@@ -257,6 +261,25 @@ def write_perceptron(graph: Graph, model: MulticlassPerceptron, classes: Labels)
     _write_labels(graph, level, scores, classes)
 
 
+def write_ordinal_boost(graph: Graph, model: OrdinalBoost, classes: Labels) -> None:
+    """Take the median class by the log odds of thresholds."""
+    path, present = model._path[-1:], model._present
+    width = path.shape[1] if model.odds_ == "free" else 1
+    odds = graph("Sub", write_forest(graph, model._forest, width), graph.constant(path))
+    # As `OrdinalBoost._spread`: infinite beside classes that had no rows.
+    zero = graph("Mul", graph.over_columns("ReduceSum", odds), graph.constant(0.0))
+    ends = (graph("Add", zero, graph.constant(end)) for end in (np.inf, -np.inf))
+    low, high = ends
+    every = graph("Concat", low, odds, high, axis=1)
+    columns = np.searchsorted(present, np.arange(len(classes) - 1), "right")
+    scores = graph("Gather", every, graph.constant(columns), axis=1)
+    graph.output(scores, "scores", np.float64, len(classes) - 1)
+    is_above = graph("Greater", odds, graph.constant(0.0))
+    above = graph.over_columns("ReduceSum", graph.cast(is_above, np.int64))
+    level = graph("Gather", graph.constant(present.astype(np.int64)), above, axis=0)
+    _write_labels(graph, level, odds, classes)
+
+
 def write_magnitudes(graph: Graph, model: MPRank | MPRankCV | SVRank) -> str:
     """Add up features and a constant; return the sum."""
     products = graph.flat(graph.times(graph.X, model.coef_))
@@ -321,6 +344,7 @@ _ORDINAL: Final[dict[type, Callable[[Graph, Any, Labels], None]]] = {
     PRank: write_prank,
     WidrowHoff: write_widrow_hoff,
     MulticlassPerceptron: write_perceptron,
+    OrdinalBoost: write_ordinal_boost,
 }
 _SCORES: Final[dict[type, Callable[[Graph, Any], str]]] = {
     MPRank: write_magnitudes,
