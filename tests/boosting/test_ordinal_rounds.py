@@ -140,8 +140,36 @@ def test_rounds_are_the_obvious_ones(seed, n, n_classes, free):
     assert (np.diff(log_odds, axis=1) < 0.0).all()
     every = np.arange(len(level))
     p = 1.0 / (1.0 + np.exp(-log_odds))
-    expected = (weight * ((p - (level[:, None] > np.arange(n_classes - 1))) ** 2).sum(axis=1)).sum()
-    assert_allclose(booster.loss_of(every, weight), expected)
+    ranked = ((p - (level[:, None] > np.arange(n_classes - 1))) ** 2).sum(axis=1)
+    steps = np.abs((p > 0.5).sum(axis=1) - level)
+    assert_allclose(booster.loss_of(every, weight), weight @ (ranked + steps))
+
+
+@pytest.mark.parametrize("light", [1e-12, 1e-40])
+def test_a_class_may_weigh_next_to_nothing(light):
+    X, level, _ = problem(0, 60, 4)
+    for scarce in range(4):
+        weight = np.where(level == scarce, light, 1.0)
+        with Team(1) as team:
+            columns = bin_columns(X, team)
+            booster = OrdinalBooster(
+                columns, level, weight, OrdinalOptions(30, 0.3, 1.0, 0, EXACT), team, free=False
+            )
+            booster.boost()
+        assert np.isfinite(booster.thresholds).all()
+        assert (np.diff(booster.thresholds, axis=1) > 0.0).all()
+
+
+@pytest.mark.parametrize("scale", [0.4, 1.0, 3.0])
+def test_log_odds_are_scaled_to_be_right(scale):
+    rng = np.random.default_rng(0)
+    true = rng.normal(0, 2, (20_000, 1)) - np.array([-1.0, 1.0])
+    level = (1.0 / (1.0 + np.exp(-true)) > rng.random((20_000, 1))).sum(axis=1)
+    is_above, weight = level[:, np.newaxis] > np.arange(2), np.ones(20_000)
+    factor = ordinal_rounds.calibrating_factor(scale * true, is_above, weight)
+    assert factor == pytest.approx(1.0 / scale, rel=0.05)
+    # Where any larger factor is better the largest is taken.
+    assert ordinal_rounds.calibrating_factor(true, true > 0.0, weight) == pytest.approx(4.0)
 
 
 @pytest.mark.parametrize("free", [False, True])

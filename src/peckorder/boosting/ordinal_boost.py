@@ -142,7 +142,7 @@ class OrdinalBoost(StoredModel, BaseEstimator, stored=True):  # type: ignore[mis
         Whether one score serves all thresholds. "auto" tries both on rows held out, one
         third at a time (or `validation_fraction`), takes the one with the least loss,
         with as many rounds as were best, and learns again from all rows: five times the
-        work of one fit.
+        work of one fit, from 20,000 rows on, where one third is enough, three times.
     n_rounds : int, default=300
         How many trees to add, at most.
     learning_rate : float, default=0.1
@@ -175,8 +175,10 @@ class OrdinalBoost(StoredModel, BaseEstimator, stored=True):  # type: ignore[mis
         from. None to do all rounds, unless odds are "auto".
     n_iter_no_change : int or None, default=50
         Stop when the loss of rows held out has not been less for so many rounds; None to
-        try all. The loss is the ranked probability score, the mean over rows of the sum
-        over k of ``(P(y > k) - [y > k])**2``.
+        try all. The loss is the rank loss of the predicted class, which is what counts
+        but jumps, plus the ranked probability score, which is smooth: the sum over k of
+        ``(P(y > k) - [y > k])**2``. Scores and thresholds are then multiplied by the
+        factor with which probabilities fit these rows best; predictions stay the same.
     classes : array-like, default=None
         All classes, lowest first. Needed for labels without an order of their own, such
         as strings, and for classes that the data may not show. A class without rows has
@@ -506,8 +508,9 @@ class OrdinalBoost(StoredModel, BaseEstimator, stored=True):  # type: ignore[mis
             if is_warm:
                 booster.repeat(self._forest, self._path, self._scores(rows))
             booster.boost()
-        forest = Forest.of(booster.trees[:n_rounds], features.is_category)
-        path = np.array(booster.thresholds[: 1 if choice.free else n_rounds + 1])
+        trees = [tree._replace(value=choice.factor * tree.value) for tree in booster.trees]
+        forest = Forest.of(trees[:n_rounds], features.is_category)
+        path = choice.factor * np.array(booster.thresholds[: 1 if choice.free else n_rounds + 1])
         self._publish(forest, path, "free" if choice.free else "proportional", choice.losses)
 
     def _check_warm(self) -> None:
@@ -545,11 +548,11 @@ class OrdinalBoost(StoredModel, BaseEstimator, stored=True):  # type: ignore[mis
         is_auto = self.odds == "auto"
         kinds = [False, True] if is_auto and level.max() > 1 else [self.odds == "free"]
         if share is None and not is_auto:
-            return Choice(kinds[0], options.n_rounds, None, None)
+            return Choice(kinds[0], options.n_rounds)
         spare = _spare_rows(level, rng)
         if len(spare) == 0:
             if share is None:
-                return Choice(False, options.n_rounds, None, None)
+                return Choice(False, options.n_rounds)
             rule = "be None where no class has two rows, one to be held out"
             raise refusal("validation_fraction", rule, share, error=ValueError)
         if share is None:

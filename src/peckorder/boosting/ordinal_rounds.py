@@ -22,14 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solveh_banded
+from scipy.special import expit
 
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, Team
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Bools, Floats, Ints
 from peckorder.boosting.compiled.ordinal_loss import (
     free_terms,
     proportional_terms,
-    ranked_probability_loss,
     sum_by_threshold,
+    sum_held_out_losses,
 )
 from peckorder.trees.columns import Columns
 from peckorder.trees.forest import Forest, Tree
@@ -42,6 +43,12 @@ _BLOCK = 1 << 12
 _LONGEST_STEP = 8.0
 # Of the weight of all rows, what the curvature by a threshold is at least.
 _LEAST_CURVATURE = 1e-9
+# Between thresholds, however little the class weighs that they enclose.
+_LEAST_GAP = 1e-9
+# By how much of itself a loss must fall to be better, and not by rounding.
+_LEAST_FALL = 1e-9
+# What log odds are multiplied by at the most, and divided by, to be right on held-out rows.
+_LARGEST_FACTOR = 4.0
 
 
 class OrdinalOptions(NamedTuple):
@@ -78,8 +85,8 @@ class OrdinalBooster:
         self._rows = np.flatnonzero(weight > 0.0)
         self._others = np.flatnonzero(weight == 0.0)
         self._counts: Floats = np.bincount(level, weight).astype(np.float64)
-        below = np.cumsum(self._counts)[:-1]
-        start = np.log(below / (self._counts.sum() - below))
+        below, above = np.cumsum(self._counts)[:-1], np.cumsum(self._counts[::-1])[-2::-1]
+        start = np.log(below / above) + _LEAST_GAP * np.arange(len(below))
         self.thresholds: list[Floats] = [start]
         self.trees: list[Tree] = []
         n_rows, width = len(level), len(start) if free else 1
@@ -103,8 +110,12 @@ class OrdinalBooster:
             self.add_round()
 
     def loss_of(self, rows: Ints, weight: Floats) -> float:
-        """Return the weighted sum of the ranked probability scores of rows."""
-        return ranked_probability_loss(self.scores, self.thresholds[-1], self._level, weight, rows)
+        """Return the weighted sum of the rank losses and ranked probability scores of rows."""
+        return sum_held_out_losses(self.scores, self.thresholds[-1], self._level, weight, rows)
+
+    def log_odds(self, rows: Ints) -> Floats:
+        """Return the log odds of rows being above each threshold."""
+        return np.asarray(self.scores[rows] - self.thresholds[-1])
 
     def add_round(self) -> None:
         """Grow a tree, and fit the thresholds to the scores that it leaves."""
@@ -160,41 +171,32 @@ class OrdinalBooster:
         return newton_step(thresholds, slope, curvature, self._counts)
 
 
-def held_out_losses(
-    boosters: Sequence[OrdinalBooster],
-    held: Sequence[Ints],
-    weight: Floats,
-    n_rounds: int,
-    patience: int | None,
-) -> Floats:
-    """Boost several times side by side; return the mean loss of the rows held out of each.
+def calibrating_factor(log_odds: Floats, is_above: Bools, weight: Floats) -> float:
+    """Return the factor of log odds (n, m) with the least logistic loss, within bounds.
 
-    Before the first round and after each. Ends when there was no better one for
-    `patience` rounds.
+    Found by bisection, since the slope of the loss rises with the factor.
     """
-    total = sum(float(weight[rows].sum()) for rows in held)
-    losses: list[float] = []
-    best = 0
-    while True:
-        pairs = zip(boosters, held, strict=True)
-        losses.append(sum(booster.loss_of(rows, weight) for booster, rows in pairs) / total)
-        last = len(losses) - 1
-        best = last if losses[last] < losses[best] else best
-        if last == n_rounds or (patience is not None and last - best >= patience):
-            return np.array(losses)
-        for booster in boosters:
-            booster.add_round()
+    low, high = 1.0 / _LARGEST_FACTOR, _LARGEST_FACTOR
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        errors = is_above - expit(middle * log_odds)
+        if (weight @ (errors * log_odds)).sum() > 0.0:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
 
 
 class Choice(NamedTuple):
     """The odds that lost least on rows held out, after so many rounds.
 
-    losses are those of held-out rows before the first round and after each; booster is
-    that of the first fold.
+    losses are those of held-out rows before the first round and after each; log odds
+    times factor are right on average there; booster is that of the first fold.
     """
 
     free: bool
     n_rounds: int
+    factor: float = 1.0
     losses: Floats | None = None
     booster: OrdinalBooster | None = None
 
@@ -210,7 +212,13 @@ def choose(
     folds: Sequence[Ints],
     patience: int | None,
 ) -> Choice:
-    """Boost with odds of each kind, free or not, beside each fold; take what loses least."""
+    """Boost with odds of each kind, free or not, beside each fold; take what loses least.
+
+    The boosters of all folds run side by side, until there was no better round for
+    `patience` rounds.
+    """
+    held = np.concatenate(folds)
+    is_above = level[held, np.newaxis] > np.arange(level.max())
     choices = []
     for free in kinds:
         boosters = []
@@ -218,8 +226,20 @@ def choose(
             kept = weight.copy()
             kept[rows] = 0.0
             boosters.append(OrdinalBooster(columns, level, kept, options, team, free=free))
-        losses = held_out_losses(boosters, folds, weight, options.n_rounds, patience)
-        choices.append((losses.min(), Choice(free, int(losses.argmin()), losses, boosters[0])))
+        losses: list[float] = []
+        best, log_odds = 0, np.zeros(is_above.shape)
+        while len(losses) <= options.n_rounds and not (patience and len(losses) > best + patience):
+            if losses:
+                for booster in boosters:
+                    booster.add_round()
+            pairs = list(zip(boosters, folds, strict=True))
+            losses.append(sum(booster.loss_of(rows, weight) for booster, rows in pairs))
+            if len(losses) == 1 or losses[-1] < losses[best] * (1.0 - _LEAST_FALL):
+                best = len(losses) - 1
+                log_odds = np.concatenate([booster.log_odds(rows) for booster, rows in pairs])
+        factor = calibrating_factor(log_odds, is_above, weight[held]) if best else 1.0
+        means = np.array(losses) / weight[held].sum()
+        choices.append((means[best], Choice(free, best, factor, means, boosters[0])))
     return min(choices, key=itemgetter(0))[1]
 
 
@@ -256,4 +276,5 @@ def newton_step(thresholds: Floats, slope: Floats, curvature: Floats, counts: Fl
     if ratio == 0.0:
         return thresholds
     length = min(np.log1p(ratio) / ratio, 0.5 / closing if closing > 0.0 else np.inf)
-    return np.asarray(thresholds + length * step)
+    found = thresholds + length * step
+    return found if (np.diff(found) > _LEAST_GAP).all() else thresholds

@@ -101,20 +101,21 @@ def sum_by_threshold(
 
 
 @compiled
-def ranked_probability_loss(
+def sum_held_out_losses(
     scores: Floats, thresholds: Floats, level: Ints, weight: Floats, rows: Ints
 ) -> float:
-    """Return the weighted sum of the ranked probability scores of some rows.
+    """Return the weighted sum of the rank losses and ranked probability scores of rows.
 
     scores (n, 1) or (n, m).
     """
     total, width = 0.0, scores.shape[1]
     for i in range(rows.shape[0]):
         row = rows[i]
-        loss = 0.0
+        loss, median = 0.0, 0
         for k in range(thresholds.shape[0]):
-            p = sigmoid(scores[row, k if width > 1 else 0] - thresholds[k])
-            error = p - (1.0 if level[row] > k else 0.0)
+            log_odds = scores[row, k if width > 1 else 0] - thresholds[k]
+            error = sigmoid(log_odds) - (1.0 if level[row] > k else 0.0)
             loss += error * error
-        total += weight[row] * loss
+            median += 1 if log_odds > 0.0 else 0
+        total += weight[row] * (loss + abs(median - level[row]))
     return total
