@@ -16,7 +16,7 @@ VALUES = st.one_of(st.floats(-3, 3, width=16), st.sampled_from([np.nan, 1e300, -
 
 def bins_of(columns, c):
     """The bins of a column, from the lowest byte of a tile on."""
-    return (columns.tiled.tiles[c // 4] >> np.uint32(8 * (c % 4))) & 255
+    return (columns.tiled.tiles[:, c // 4] >> np.uint32(8 * (c % 4))) & 255
 
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 6)), elements=VALUES))

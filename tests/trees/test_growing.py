@@ -33,7 +33,7 @@ def grown(X, slopes, curvatures, options, *, n_threads=1, rows=None, seed=0, **c
     with Team(n_threads) as team:
         grower = Grower(bin_columns(X, team, **columns), options, team, slopes.shape[1])
         grower._n_threads = n_threads  # however few rows there are
-        grower._growth = grower._allocate()
+        grower._held, grower._growth = grower._allocate()
         tree = grower.grow(slopes, curvatures, rows, seed)
         scores = np.zeros(slopes.shape)
         others = None if rows is None else np.setdiff1d(np.arange(len(slopes)), rows)

@@ -30,7 +30,7 @@ class Columns(NamedTuple):
     @property
     def n_rows(self) -> int:
         """The number of rows."""
-        return int(self.tiled.tiles.shape[1])
+        return int(self.tiled.tiles.shape[0])
 
 
 def bin_columns(
@@ -52,7 +52,7 @@ def bin_columns(
     """
     n_rows, n_columns = X.shape
     n_tiles = -(-n_columns // WIDTH)
-    tiles = np.empty((n_tiles, n_rows), dtype=np.uint32)
+    tiles = np.empty((n_rows, n_tiles), dtype=np.uint32)
     n_bins = np.zeros(n_columns, dtype=np.int64)
     cuts = np.full((n_columns, N_BINS), -np.inf)
     categories = np.zeros(n_columns, dtype=np.int64)
@@ -87,7 +87,7 @@ def bin_columns(
                 else:
                     n_bins[c] = _cut(column, max_bins, cuts[c], cells, bins[k])
             bins[len(columns) :] = ABSTAINS
-            write_tile(bins, tiles[tile])
+            write_tile(bins, tile, tiles)
 
     team.share(n_tiles, work)
     return Columns(TiledColumns(tiles, n_bins, categories, directions), cuts)

@@ -1,7 +1,7 @@
 """Growing one tree after another from the same columns."""
 
 from dataclasses import dataclass
-from math import frexp, inf, ldexp
+from math import frexp, ldexp
 from typing import Final
 
 import numpy as np
@@ -12,17 +12,19 @@ from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, Team, apart
 from peckorder._core.typing import Floats, Ints
 from peckorder.trees.columns import Columns
 from peckorder.trees.compiled import growth as grown
+from peckorder.trees.compiled import leaf_rows, splits, sums
 from peckorder.trees.compiled import leaves as of_leaf
-from peckorder.trees.compiled import splits, sums
 from peckorder.trees.compiled.histograms import WIDTH
+from peckorder.trees.compiled.leaf_rows import LeafRows
 from peckorder.trees.compiled.leaves import Growth
 from peckorder.trees.compiled.splits import Rules
 from peckorder.trees.forest import Tree
 
 # Sums stay below it, whatever the signs of their terms.
 _SUM_BITS: Final = 62
-_NO_ROWS: Final = np.empty((0, 2), dtype=np.int64)
 _DEEPEST: Final = 1 << 30
+# Rows that are summed together: their bins are copied to half of the second cache.
+_LEAST_TOGETHER, _MOST_TOGETHER, _WIDTHS_TOGETHER = 64, 1024, 1 << 19
 # Values that one thread writes apart from those of others.
 _APART: Final = 16
 
@@ -63,25 +65,36 @@ class Grower:
     ) -> None:
         self.columns, self.options, self.n_thresholds = columns, options, n_thresholds
         tiled = columns.tiled
-        n_tiles, n_rows = tiled.tiles.shape
+        n_rows, n_tiles = tiled.tiles.shape
         n_entries = n_rows * max(n_tiles * WIDTH, 1)
         n_threads = min(team.n_threads, 1 + n_entries // MIN_ITEMS_PER_THREAD["round_entries"])
-        self._team, self._n_threads = team, max(1, min(n_threads, max(n_tiles, 1)))
-        self._sums = np.empty((n_rows, n_thresholds, 2), dtype=np.int64)
-        self._growth = self._allocate()
+        self._team, self._n_threads = team, max(1, n_threads)
+        self._held, self._growth = self._allocate()
 
-    def _allocate(self) -> Growth:
+    def _allocate(self) -> tuple[LeafRows, Growth]:
         n_rows, n_thresholds = self.columns.n_rows, self.n_thresholds
-        n_padded = self.columns.tiled.tiles.shape[0] * WIDTH
+        n_padded = self.columns.tiled.tiles.shape[1] * WIDTH
         n_leaves, threads = self.options.max_leaf_nodes, self._n_threads
+
+        together = max(_LEAST_TOGETHER, min(_MOST_TOGETHER, _WIDTHS_TOGETHER // max(n_padded, 1)))
 
         def ints(*shape: int) -> Ints:
             return np.zeros(shape, dtype=np.int64)
 
         n_nodes = 2 * n_leaves - 1
-        return Growth(
-            rows=np.empty((2, n_rows * n_thresholds), dtype=np.int32),
-            gathered=np.empty((n_rows, 2), dtype=np.int64),
+        held = LeafRows(
+            sums=np.empty((n_rows, n_thresholds, 2), dtype=np.int64),
+            rows=np.empty(n_rows * n_thresholds, dtype=np.int32),
+            ranges=ints(n_leaves, 2),
+            top=ints(1),
+            parts=ints(threads - 1, n_padded, N_BINS, 2),
+            level_parts=ints(threads, n_thresholds + _APART, 2)[:, :n_thresholds],
+            counts=ints(threads, _APART),
+            bins=np.empty((threads, n_padded // WIDTH, together + _APART), dtype=np.uint32),
+            terms=ints(threads, together, 2),
+            spare=np.empty(n_rows, dtype=np.int32),
+        )
+        return held, Growth(
             histograms=np.empty((n_leaves, n_padded, N_BINS, 2), dtype=np.int64),
             level_sums=ints(n_leaves, n_thresholds, 2),
             leaves=ints(n_leaves, of_leaf.LEAF),
@@ -90,13 +103,12 @@ class Grower:
             nodes=ints(n_nodes, of_leaf.NODE_INTS),
             node_values=np.zeros((n_nodes, of_leaf.NODE_FLOATS)),
             state=ints(of_leaf.STATE),
+            division=ints(leaf_rows.DIVISION),
             barrier=apart(ints(3)),
-            thread_levels=ints(threads, n_thresholds + _APART, 2)[:, :n_thresholds],
-            counts=ints(threads, _APART),
             found=ints(threads, 2, 2 * _APART),
             found_gains=np.zeros((threads, _APART)),
             scratch=ints(threads, 2 * _APART),
-            order=ints(threads, N_BINS),
+            sums=ints(threads, 2, N_BINS),
             keys=np.zeros((threads, N_BINS)),
         )
 
@@ -112,39 +124,34 @@ class Grower:
         n_rows = self.columns.n_rows
         rules = self._rules(slopes, curvatures, seed)
 
+        held, growth = self._held, self._growth
+        chosen = np.arange(n_rows) if rows is None else rows
+
         def write(share: slice, _: Stop) -> None:
-            sums.write_sums(slopes, curvatures, share.start, share.stop, rules, self._sums)
+            sums.write_sums(slopes, curvatures, share.start, share.stop, rules, held.sums)
 
         self._team.share(n_rows, write, self._n_threads)
-        growth = self._growth
-        own = np.arange(n_rows) if rows is None else rows
-        growth.rows[0, : len(own)] = own
-        sums.sum_rows(own, self._sums, growth.level_sums[0])
-        slope, mass = growth.level_sums[0].sum(axis=0).tolist()
-        growth.leaves[0] = [0, 0, len(own), 0, 0, 0, self.n_thresholds, slope, mass]
-        growth.limits[0] = [-inf, inf, -inf]
-        growth.state[:] = 0
-        growth.state[of_leaf.N_LEAVES] = growth.state[of_leaf.N_NODES] = 1
-        growth.state[of_leaf.TOP] = len(own)
+        leaf_rows.start_rows(0, len(chosen), chosen, held)
+        growth.level_sums[0] = 0
+        sums.sum_of_rows(chosen, 0, len(chosen), held, growth.level_sums[0])
+        held.ranges[0] = 0, len(chosen)
+        held.top[0] = len(chosen)
         growth.barrier[:] = 0
-        is_whole = rows is None and self.n_thresholds == 1
-        whole = self._sums[:, 0] if is_whole else _NO_ROWS
-        data = grown.Data(self.columns.tiled, self._sums, whole)
 
         def work(share: slice, _: Stop) -> int:
             with cancelling(growth.barrier):
-                return int(grown.grow(share.start, data, rules, growth))
+                return int(grown.grow(share.start, self.columns.tiled, rules, held, growth))
 
         n_nodes = self._team.share(self._n_threads, work)[0]
         return Tree.of_growth(self.columns, growth, n_nodes)
 
     def _rules(self, slopes: Floats, curvatures: Floats, seed: int) -> Rules:
-        options, n_terms = self.options, self._sums.shape[0] * self.n_thresholds
+        options, n_terms = self.options, self.columns.n_rows * self.n_thresholds
         row_bits = n_terms.bit_length()
         return Rules(
             max_leaves=options.max_leaf_nodes,
             max_depth=_DEEPEST if options.max_depth is None else options.max_depth,
-            min_rows=options.min_samples_leaf,
+            min_rows=max(options.min_samples_leaf, 1),
             l2=options.l2,
             slope_unit=_unit(max(slopes.max(), -slopes.min()), _SUM_BITS - row_bits),
             curvature_unit=_unit(curvatures.max(), _SUM_BITS - 2 * row_bits),
@@ -162,7 +169,7 @@ class Grower:
         """
 
         def add_leaves(share: slice, _: Stop) -> None:
-            sums.add_leaves(share.start, rate, self._growth, scores)
+            sums.add_leaves(share.start, rate, self._held, self._growth, scores)
 
         self._team.share(self._n_threads, add_leaves)
         if others is not None:
@@ -175,14 +182,10 @@ class Grower:
 
     def leaf_rows(self) -> list[tuple[int, Ints]]:
         """Return for each leaf of the tree that grew last its node and its rows."""
-        growth = self._growth
-        leaves = growth.leaves[: growth.state[of_leaf.N_LEAVES]]
+        growth, held = self._growth, self._held
         return [
-            (
-                int(leaf[of_leaf.NODE]),
-                growth.rows[leaf[of_leaf.BUFFER]][leaf[of_leaf.START] : leaf[of_leaf.STOP]],
-            )
-            for leaf in leaves
+            (int(growth.leaves[slot, of_leaf.NODE]), held.rows[slice(*held.ranges[slot])])
+            for slot in range(growth.state[of_leaf.N_LEAVES])
         ]
 
     def set_values(self, values: Floats) -> None:

@@ -166,9 +166,11 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
             array[index] += value
             return array[index] - value
 
-    def add_pair(sums: Any, index: Any, terms: Any, of: Any) -> None:
-        """Add to two neighbours in `sums` (n, 2) the two of `terms` (m, 2)."""
-        sums.reshape(-1, 2)[index] += terms.reshape(-1, 2)[of]
+    def add_to_four(sums: Any, first: Any, bins: Any, terms: Any, of: Any) -> None:
+        """Add a pair of `terms` (m, 2) to four pairs of `sums`."""
+        for k in range(4):
+            pair = int(first) + 256 * k + (int(bins) >> 8 * k) % 256
+            sums.reshape(-1, 2)[pair] += terms.reshape(-1, 2)[of]
 
     def sched_yield() -> None:
         """Let another thread of Python run."""
@@ -261,29 +263,33 @@ else:
         return types.void(array, index), generate
 
     @intrinsic
-    def add_pair(
-        typing_context: Context, sums: Type, index: Type, terms: Type, of: Type
+    def add_to_four(
+        typing_context: Context, sums: Type, first: Type, bins: Type, terms: Type, of: Type
     ) -> Intrinsic:
-        """Add to two neighbours in `sums` (n, 2) the two of `terms` (m, 2).
+        """Add a pair of `terms` (m, 2) to four pairs of `sums`.
 
-        Both are 64-bit integers in C order; the pairs at index and of are added at
-        once, by half of the instructions that it takes to add one after another.
+        Both are 64-bit integers in C order. Pair k is number first + 256 k + byte k of
+        the 32-bit integer `bins`, the lowest byte first. The two of a pair are
+        added at once, and are read once for all four.
         """
-        pair = ir.VectorType(ir.IntType(64), 2)
-
-        def address_of(
-            context: Context, builder: ir.IRBuilder, array: Type, index: Type, args: list[Type]
-        ) -> ir.Value:
-            at = builder.mul(context.cast(builder, args[1], index, types.intp), ir.IntType(64)(2))
-            data = context.make_array(array)(context, builder, args[0]).data
-            return builder.bitcast(builder.gep(data, [at]), pair.as_pointer())
+        pair, wide = ir.VectorType(ir.IntType(64), 2), ir.IntType(64)
 
         def generate(
             context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
         ) -> ir.Value:
-            target = address_of(context, builder, sums, index, args[:2])
-            term = builder.load(address_of(context, builder, terms, of, args[2:]), align=8)
-            builder.store(builder.add(builder.load(target, align=8), term), target, align=8)
+            def pair_at(array: Type, data: ir.Value, index: ir.Value, kind: Type) -> ir.Value:
+                base = context.make_array(array)(context, builder, data).data
+                at = builder.mul(context.cast(builder, index, kind, types.intp), wide(2))
+                return builder.bitcast(builder.gep(base, [at]), pair.as_pointer())
+
+            term = builder.load(pair_at(terms, args[3], args[4], of), align=8)
+            start = pair_at(sums, args[0], args[1], first)
+            for k in range(4):
+                shifted = builder.lshr(args[2], ir.IntType(32)(8 * k))
+                byte = builder.zext(builder.and_(shifted, ir.IntType(32)(255)), wide)
+                histogram = builder.gep(start, [wide(256 * k)])
+                target = builder.gep(histogram, [byte])
+                builder.store(builder.add(builder.load(target, align=8), term), target, align=8)
             return context.get_dummy_value()
 
-        return types.void(sums, index, terms, of), generate
+        return types.void(sums, first, types.uint32, terms, of), generate

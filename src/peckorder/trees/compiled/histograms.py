@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from peckorder._core.compiled.bins import ABSTAINS, N_BINS
-from peckorder._core.compiled.jit import add_pair, compiled, inlined
+from peckorder._core.compiled.jit import add_to_four, compiled, inlined, prefetch
 from peckorder._core.typing import Floats, Ints
 
 # Columns whose bins stand together in one integer of a tile.
@@ -23,7 +23,7 @@ SLOPE, MASS = range(2)
 class TiledColumns(NamedTuple):
     """Columns of bins, four of them in one integer of 32 bits.
 
-    Column c of row i is byte ``c % 4`` of ``tiles[c // 4, i]``, counted from the lowest.
+    Column c of row i is byte ``c % 4`` of ``tiles[i, c // 4]``, counted from the lowest.
     Its values are in the bins below n_bins[c], the largest first, or in the bin of
     their category if is_category[c]; ABSTAINS is the bin of rows without a value.
     Where rises[c] is 1 (-1) trees never fall (rise) with the column.
@@ -39,16 +39,16 @@ class TiledColumns(NamedTuple):
 def bin_of(columns: TiledColumns, column: int, row: np.uintp) -> np.uintp:
     """Return the bin of a row."""
     shift = np.uint32(8 * (column & 3))
-    return np.uintp((columns.tiles[column >> 2, row] >> shift) & np.uint32(255))
+    return np.uintp((columns.tiles[row, np.uintp(column >> 2)] >> shift) & np.uint32(255))
 
 
 @compiled
-def write_tile(bins: Ints, tile: Ints) -> None:
-    """Write to tile (n,) the bins (4, n) of four columns, the first in the lowest byte."""
-    for i in range(np.uintp(tile.shape[0])):
+def write_tile(bins: Ints, tile: int, tiles: Ints) -> None:
+    """Write to a tile of rows the bins (4, n) of four columns, the first in the lowest byte."""
+    for i in range(np.uintp(bins.shape[1])):
         low = np.uint32(bins[0, i]) | (np.uint32(bins[1, i]) << np.uint32(8))
         high = np.uint32(bins[2, i]) | (np.uint32(bins[3, i]) << np.uint32(8))
-        tile[i] = low | (high << np.uint32(16))
+        tiles[i, np.uintp(tile)] = low | (high << np.uint32(16))
 
 
 @compiled
@@ -76,37 +76,50 @@ def cut_values(column: Floats, bins: Ints, tops: Floats, n_bins: int, cuts: Floa
 @inlined
 def clear_histogram(n_bins: int, histogram: Ints) -> None:
     """Write zeros to histogram (256, 2), as far as a column uses it."""
-    for b in range(n_bins):
-        histogram[b, SLOPE] = 0
-        histogram[b, MASS] = 0
-    histogram[ABSTAINS, SLOPE] = 0
-    histogram[ABSTAINS, MASS] = 0
+    slope, mass = np.uintp(SLOPE), np.uintp(MASS)
+    for b in range(np.uintp(n_bins)):
+        histogram[b, slope] = 0
+        histogram[b, mass] = 0
+    histogram[ABSTAINS, slope] = 0
+    histogram[ABSTAINS, mass] = 0
 
 
 @inlined
-def subtract_histogram(n_bins: int, part: Ints, histogram: Ints) -> None:
-    """Take away from a histogram what a part of its rows has added."""
-    for b in range(n_bins):
-        histogram[b, SLOPE] -= part[b, SLOPE]
-        histogram[b, MASS] -= part[b, MASS]
-    histogram[ABSTAINS, SLOPE] -= part[ABSTAINS, SLOPE]
-    histogram[ABSTAINS, MASS] -= part[ABSTAINS, MASS]
+def add_histogram(n_bins: int, histogram: Ints, part: Ints, sign: int) -> None:
+    """Add to a histogram another one, or take it away."""
+    slope, mass = np.uintp(SLOPE), np.uintp(MASS)
+    for b in range(np.uintp(n_bins)):
+        histogram[b, slope] += sign * part[b, slope]
+        histogram[b, mass] += sign * part[b, mass]
+    histogram[ABSTAINS, slope] += sign * part[ABSTAINS, slope]
+    histogram[ABSTAINS, mass] += sign * part[ABSTAINS, mass]
 
 
-@compiled
-def sum_tile(tile: Ints, rows: Ints, sums: Ints, histograms: Ints) -> None:
-    """Add to histograms (4, 256, 2) the sums of some rows of the columns of a tile.
+@inlined
+def sum_bins(
+    bins: Ints,
+    n_rows: np.uintp,
+    terms: Ints,
+    histograms: Ints,
+    tiles: Ints,
+    column: np.uintp,
+    next_rows: Ints,
+) -> None:
+    """Add to histograms (columns, 256, 2) the terms of rows with the given bins.
 
-    rows (m,) are the numbers of the rows, sums (m, 2) their slopes and masses; without
-    rows these are all rows of the tile. Four columns at a time: what a row adds is read
-    once, and additions to different histograms need not wait for each other.
+    bins (tiles, n) are those of the first n_rows rows, terms (n, 2) what they add. One tile
+    after another: its four histograms stay in the nearest cache, and additions to
+    different ones need not wait for each other. Meanwhile the tile `column` of the
+    next rows is fetched from memory.
     """
-    first, second, third, fourth = histograms[0], histograms[1], histograms[2], histograms[3]
-    low = np.uint32(N_BINS - 1)
-    is_part = rows.shape[0] > 0
-    for i in range(np.uintp(sums.shape[0])):
-        bins = tile[np.uintp(rows[i])] if is_part else tile[i]
-        add_pair(first, np.uintp(bins & low), sums, i)
-        add_pair(second, np.uintp((bins >> np.uint32(8)) & low), sums, i)
-        add_pair(third, np.uintp((bins >> np.uint32(16)) & low), sums, i)
-        add_pair(fourth, np.uintp(bins >> np.uint32(24)), sums, i)
+    n_tiles, n_next = np.uintp(tiles.shape[1]), np.uintp(next_rows.shape[0])
+    ahead, zero = np.uintp(0), np.uintp(0)
+    for tile in range(n_tiles):
+        first = tile * np.uintp(WIDTH * N_BINS)
+        n_fetched = min(n_rows, n_next - ahead)
+        for k in range(zero, n_fetched):
+            prefetch(tiles, np.uintp(next_rows[ahead + k]) * n_tiles + column)
+            add_to_four(histograms, first, bins[tile, k], terms, k)
+        ahead += n_fetched
+        for k in range(n_fetched, n_rows):
+            add_to_four(histograms, first, bins[tile, k], terms, k)

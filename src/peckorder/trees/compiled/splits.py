@@ -130,56 +130,73 @@ def split_gain(
 
 
 @inlined_exact
+def write_gains(
+    sums: Ints, first: np.uintp, last: np.uintp, leaf: Leaf, rules: Rules, gains: Floats
+) -> None:
+    """Write twice what both sides of cuts gain where nothing bounds their scores.
+
+    Without branches, so that the compiler can use vector instructions.
+    """
+    for b in range(first, last):
+        slope, mass = sums[SLOPE, b], sums[MASS, b]
+        a = slope * rules.slope_unit
+        z = (leaf.slope - slope) * rules.slope_unit
+        curvature_a = curvature_of(mass, rules) + rules.l2
+        curvature_z = curvature_of(leaf.mass - mass, rules) + rules.l2
+        product = curvature_a * curvature_z
+        gain = (a * a * curvature_z + z * z * curvature_a) / (product if product > 0.0 else 1.0)
+        gains[b] = gain if product > 0.0 else -inf
+
+
+@inlined_exact
 def scan_values(
-    histogram: Ints, n_bins: int, leaf: Leaf, rise: int, rules: Rules, found: Ints
+    histogram: Ints,
+    n_bins: int,
+    leaf: Leaf,
+    rise: int,
+    rules: Rules,
+    sums: Ints,
+    gains: Floats,
+    found: Ints,
 ) -> float:
     """Search the cuts of a column; write the best to `found`.
 
-    Returns twice what its sides gain, or -inf. O(bins) time.
+    Returns twice what its sides gain, or -inf. sums (2, 256) and gains (256,) are
+    workspace. O(bins) time.
     """
     missing_slope, missing_mass = histogram[ABSTAINS, SLOPE], histogram[ABSTAINS, MASS]
     n_missing, n_rows = rows_of(missing_mass, rules), rows_of(leaf.mass, rules)
     is_plain = rise == 0 and leaf.lower == -inf and leaf.upper == inf
-    best = -inf
-    # The best gain as a fraction: one division less per cut.
-    top, bottom = -1.0, 1.0
+    best, one = -inf, np.uintp(1)
     for side in range(2 if n_missing > 0 else 1):
         slope, mass = 0, 0
         if side == 1:
             slope, mass = missing_slope, missing_mass
         # All values against none is a split of their own kind, above all of them.
-        for b in range(n_bins if n_missing > 0 and side == 0 else n_bins - 1):
-            if histogram[b, MASS] == 0:
-                continue
-            slope += histogram[b, SLOPE]
-            mass += histogram[b, MASS]
-            n_above = rows_of(mass, rules)
-            if n_above < leaf.least_rows:
-                continue
-            if n_rows - n_above < leaf.least_rows:
-                break
-            if is_plain:
-                a = slope * rules.slope_unit
-                z = (leaf.slope - slope) * rules.slope_unit
-                curvature_a = curvature_of(mass, rules) + rules.l2
-                curvature_z = curvature_of(leaf.mass - mass, rules) + rules.l2
-                product = curvature_a * curvature_z
-                gains = a * a * curvature_z + z * z * curvature_a
-                if gains * bottom > top * product and product > 0.0:
-                    top, bottom = gains, product
-                    best = top / bottom
-                    found[CUT] = b
-                    found[MISSING_ABOVE] = side
-                    found[SLOPE_ABOVE] = slope
-                    found[MASS_ABOVE] = mass
-            else:
-                gain = split_gain(slope, mass, leaf, rise, 0.0, rules)
-                if gain > best:
-                    best = gain
-                    found[CUT] = b
-                    found[MISSING_ABOVE] = side
-                    found[SLOPE_ABOVE] = slope
-                    found[MASS_ABOVE] = mass
+        n_cuts = np.uintp(n_bins if n_missing > 0 and side == 0 else n_bins - 1)
+        for b in range(n_cuts):
+            slope += histogram[b, np.uintp(SLOPE)]
+            mass += histogram[b, np.uintp(MASS)]
+            sums[np.uintp(SLOPE), b] = slope
+            sums[np.uintp(MASS), b] = mass
+        # Cuts from first to last have rows enough on either side.
+        first, last = np.uintp(0), n_cuts
+        while first < last and rows_of(sums[MASS, first], rules) < leaf.least_rows:
+            first += one
+        while first < last and (n_rows - rows_of(sums[MASS, last - one], rules) < leaf.least_rows):
+            last -= one
+        if is_plain:
+            write_gains(sums, first, last, leaf, rules, gains)
+        else:
+            for b in range(first, last):
+                gains[b] = split_gain(sums[SLOPE, b], sums[MASS, b], leaf, rise, 0.0, rules)
+        for b in range(first, last):
+            if gains[b] > best:
+                best = gains[b]
+                found[CUT] = b
+                found[MISSING_ABOVE] = side
+                found[SLOPE_ABOVE] = sums[SLOPE, b]
+                found[MASS_ABOVE] = sums[MASS, b]
     if n_missing == 0 and best > -inf:
         # Where none is missing, those that come later go with the most rows.
         n_above = rows_of(found[MASS_ABOVE], rules)

@@ -7,9 +7,9 @@ from peckorder._core.compiled.bins import ABSTAINS
 from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
 from peckorder.trees.compiled.histograms import MASS, SLOPE, TiledColumns, bin_of
+from peckorder.trees.compiled.leaf_rows import LeafRows
 from peckorder.trees.compiled.leaves import (
     BELOW,
-    BUFFER,
     FIRST,
     IS_LEAF,
     LAST,
@@ -19,10 +19,8 @@ from peckorder.trees.compiled.leaves import (
     SPLIT_COLUMN,
     SPLIT_CUT,
     SPLIT_MISSING,
-    START,
     VALUE,
     Growth,
-    n_rows_of,
 )
 from peckorder.trees.compiled.splits import Rules
 
@@ -45,27 +43,25 @@ def write_sums(
 
 
 @compiled
-def sum_rows(rows: Ints, sums: Ints, level_sums: Ints) -> None:
-    """Write to level_sums (thresholds, 2) the sums of some rows."""
-    for t in range(level_sums.shape[0]):
-        for k in range(2):
-            level_sums[t, k] = 0
-    for i in range(rows.shape[0]):
-        for t in range(level_sums.shape[0]):
-            for k in range(2):
-                level_sums[t, k] += sums[rows[i], t, k]
+def sum_of_rows(rows: Ints, first: int, last: int, held: LeafRows, level_sums: Ints) -> None:
+    """Add to level_sums (thresholds, 2) the sums of some rows, rows[first:last]."""
+    for i in range(np.uintp(first), np.uintp(last)):
+        row = np.uintp(rows[i])
+        for t in range(np.uintp(level_sums.shape[0])):
+            level_sums[t, np.uintp(SLOPE)] += held.sums[row, t, np.uintp(SLOPE)]
+            level_sums[t, np.uintp(MASS)] += held.sums[row, t, np.uintp(MASS)]
 
 
 @compiled
-def add_leaves(thread: int, rate: float, growth: Growth, scores: Floats) -> None:
+def add_leaves(thread: int, rate: float, held: LeafRows, growth: Growth, scores: Floats) -> None:
     """Add to scores (n, thresholds) what the leaves of a tree add to their rows."""
     for slot in range(growth.state[N_LEAVES]):
         leaf = growth.leaves[slot]
         added = rate * growth.node_values[leaf[NODE], VALUE]
-        rows, start = growth.rows[leaf[BUFFER]], np.uintp(leaf[START])
-        begin, end = share_of(thread, growth.counts.shape[0], n_rows_of(leaf))
-        for i in range(np.uintp(begin), np.uintp(end)):
-            row = np.uintp(rows[start + i])
+        start, stop = held.ranges[slot, 0], held.ranges[slot, 1]
+        begin, end = share_of(thread, held.counts.shape[0], stop - start)
+        for i in range(np.uintp(start + begin), np.uintp(start + end)):
+            row = np.uintp(held.rows[i])
             for t in range(np.uintp(leaf[FIRST]), np.uintp(leaf[LAST])):
                 scores[row, t] += added
 
