@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from peckorder._core.file_locks import lock, only_one
+from support.tables import written
 
 fcntl = pytest.importorskip("fcntl")
 
@@ -37,8 +38,7 @@ def windows(monkeypatch):
 
 
 def test_one_at_a_time_on_windows(tmp_path, windows):
-    path = tmp_path / "lock"
-    path.write_bytes(b"abc")
+    path = written(tmp_path / "lock", b"abc")
     with path.open("ab") as one, path.open("r+b") as other:
         other.read(2)
         assert lock(one)

@@ -9,6 +9,7 @@ import pytest
 from peckorder._core import text_files
 from peckorder._core.text_files import remove_drafts, whole_file
 from peckorder.exceptions import DataError
+from support.tables import written
 
 
 def test_a_draft_is_removed_whatever_name_the_file_has(tmp_path):
@@ -40,8 +41,7 @@ def test_a_draft_is_where_a_link_leads(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fchmod"), reason="files have no such rights here")
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
 def test_a_file_that_is_replaced_keeps_its_rights(tmp_path, mode):
-    path = tmp_path / "model"
-    path.write_bytes(b"before")
+    path = written(tmp_path / "model", b"before")
     path.chmod(mode)
     with whole_file(path) as file:
         file.write(b"after")

@@ -80,16 +80,16 @@ def test_a_failure_is_passed_on(failing, failure):
 
 @pytest.mark.parametrize("failing", [0, 1])
 def test_when_one_fails_the_others_give_up(failing):
-    told = []
+    is_stopped = []
 
     def work(part, give_up):
         if part.start == failing:
             raise Failure("now")
-        told.append(wait_for(give_up, seconds=1.0))
+        is_stopped.append(wait_for(give_up, seconds=1.0))
 
     with pytest.raises(Failure, match=r"^now$"):
         share(2, 2, work)
-    assert told == [True]
+    assert is_stopped == [True]
 
 
 def test_threads_have_ended_when_a_failure_is_heard_of():

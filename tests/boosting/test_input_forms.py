@@ -255,10 +255,10 @@ def eager(monkeypatch):
     seen, share = [], Team.share
 
     def noted(team, n, work, most=None):
-        def told(part, give_up):
+        def counted(part, give_up):
             return threading.get_ident(), work(part, give_up)
 
-        done = share(team, n, told, most)
+        done = share(team, n, counted, most)
         seen.append(len({thread for thread, _ in done}))
         return [result for _, result in done]
 

@@ -23,7 +23,7 @@ from peckorder.exceptions import DataError
 from support.rankboost_settings import PARAMETERS, assert_same_model
 
 
-class Crew:
+class LocalShards:
     """Shards in this process, some of which get lost when `unlucky` says so."""
 
     def __init__(self, make, n_shards, unlucky=lambda: None):
@@ -80,12 +80,12 @@ def shards_of(model, X, y, qid, weight, owner):
 
 def sharded(model, X, y, qid, weight, owner, unlucky=lambda: None):
     make, rows = shards_of(model, X, y, qid, weight, owner)
-    crew = Crew(make, owner.max() + 1, unlucky)
-    run = ShardedBooster(crew, rows, model._options())
+    shards = LocalShards(make, owner.max() + 1, unlucky)
+    run = ShardedBooster(shards, rows, model._options())
     run.cut()
     run.boost()
     model._publish(run.log)
-    return model, run, crew
+    return model, run, shards
 
 
 VALUES = st.sampled_from([np.nan, -1e300, -1.5, -0.0, 0.0, 0.5, 1.0, 2.0, 5e-324])
@@ -162,7 +162,7 @@ def test_traffic_is_what_the_formula_says():
 def test_a_lost_shard_catches_up(at):
     X, y, qid = problem()
     number = iter(range(10**6))
-    other, _, crew = sharded(
+    other, _, shards = sharded(
         RankBoost(max_bins=16, n_rounds=30),
         X,
         y,
@@ -171,16 +171,16 @@ def test_a_lost_shard_catches_up(at):
         qid % 3,
         lambda: 1 if next(number) == at else None,
     )
-    assert crew.n_lost == 1
+    assert shards.n_lost == 1
     assert_same_model(other, RankBoost(max_bins=16, n_rounds=30).fit(X, y, qid=qid))
 
 
 def test_one_lost_while_another_is_replaced_is_replaced_as_well():
     events = iter([Lost, Lost, Lost, None, ["answer"]])
-    told = []
+    calls = []
 
-    def next_of(who):
-        told.append(who)
+    def next_of(call):
+        calls.append(call)
         event = next(events)
         if event is Lost:
             raise Lost
@@ -188,7 +188,7 @@ def test_one_lost_while_another_is_replaced_is_replaced_as_well():
 
     answers = answered(lambda: next_of("ask"), lambda: next_of("recover"))
     assert answers == ["answer"]
-    assert told == ["ask", "recover", "ask", "recover", "ask"]
+    assert calls == ["ask", "recover", "ask", "recover", "ask"]
 
 
 def test_too_many_values_are_refused():
@@ -229,7 +229,7 @@ def test_the_widest_columns_are_cut_within_few_questions(dtype, n_questions):
     y, qid = rng.integers(0, 2, 3000), np.arange(3000) // 50
     model = RankBoost(max_bins=255)
     make, rows = shards_of(model, X, y, qid, None, qid % 3)
-    run = ShardedBooster(Crew(make, 3), rows, model._options())
+    run = ShardedBooster(LocalShards(make, 3), rows, model._options())
     run.cut()
     # What values there are, 4 bits of the order statistics in each, and where to cut.
     assert run.traffic.n_questions == n_questions <= 18

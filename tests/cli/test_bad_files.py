@@ -6,6 +6,7 @@ import pytest
 
 from peckorder.tables.files import source
 from support.command_line import check_refused, run, write_table
+from support.tables import written
 
 COMMANDS = {
     "fit": ("fit", "FILE", "--target", "grade", "--ranker", "MPRank", "-o", "OUT"),
@@ -75,8 +76,7 @@ def test_one_sentence(tmp_path, capsys, monkeypatch, good, command, file):
 
 @pytest.mark.parametrize("command", ["fit", "evaluate", "rank", "explain"])
 def test_a_byte_order_mark_does_no_harm(tmp_path, capsys, good, command):
-    path = tmp_path / "excel.csv"
-    path.write_bytes(b"\xef\xbb\xbf" + good["GOOD"].read_bytes())
+    path = written(tmp_path / "excel.csv", b"\xef\xbb\xbf" + good["GOOD"].read_bytes())
     places = good | {"FILE": path, "OUT": tmp_path / "out.csv"}
     assert run(*[places.get(word, word) for word in COMMANDS[command]]) == 0
     assert capsys.readouterr().err == ""

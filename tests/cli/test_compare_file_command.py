@@ -16,8 +16,9 @@ from peckorder.datasets import dump_letor, make_letor
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.read import read_columns
 from peckorder.tables.task import recognise
-from support.command_line import give_standard_input
+from support.command_line import give_standard_input, output_of, result_of
 from support.command_line import run as run_command
+from support.tables import written
 
 
 @pytest.fixture
@@ -30,9 +31,7 @@ def wine(tmp_path):
         f"{a:.3f};{b:.3f};{'red' if a > 0 else 'white'};{g + 3}"
         for (a, b), g in zip(X, grade, strict=True)
     ]
-    path = tmp_path / "wine.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return written(tmp_path / "wine.csv", "\n".join(lines) + "\n")
 
 
 def run(*arguments):
@@ -107,8 +106,7 @@ def test_letor_files_are_graded_queries(tmp_path, capsys):
     X, y, qid = make_letor(12, random_state=0)
     path = tmp_path / "train.txt"
     dump_letor(X[:, :5], y, path, qid=qid)
-    packed = tmp_path / "train.txt.gz"
-    packed.write_bytes(gzip.compress(path.read_bytes()))
+    packed = written(tmp_path / "train.txt.gz", gzip.compress(path.read_bytes()))
     out = tmp_path / "r.html"
     code = run(*(packed, "--rankers", "MPRank", "--folds", 2, "--metric", "ndcg@5", "-o", out))
     shown = capsys.readouterr()
@@ -135,8 +133,7 @@ def test_ratings_without_a_header(tmp_path, capsys, names):
         user, item = divmod(pair, 25)
         rating = np.clip(np.rint(3 + taste[user] @ worth[item]), 1, 5)
         lines.append(f"{user}\t{item}\t{rating:.0f}\t88{pair:04d}")
-    path = tmp_path / "u.data"
-    path.write_text("\n".join(lines) + "\n")
+    path = written(tmp_path / "u.data", "\n".join(lines) + "\n")
     out, model = tmp_path / "r.html", tmp_path / "m.peckorder"
     flags = ["--columns", "user,item,rating,timestamp"] if names else []
     code = run(
@@ -222,8 +219,7 @@ def test_standard_input(wine, tmp_path, capsys, monkeypatch):
     give_standard_input(monkeypatch, wine.read_bytes())
     out = tmp_path / "r.html"
     words = ("--format", "csv", "--rankers", "MPRank", "--folds", 2, "-o", out)
-    assert run("-", *words) == 0
-    assert "standard input: ordered classes" in capsys.readouterr().out
+    assert "standard input: ordered classes" in output_of(capsys, "compare", "-", *words)
     assert "peckorder compare - " in out.read_text()
 
 
@@ -245,8 +241,9 @@ def test_commands_of_the_next_steps_work(wine, tmp_path, capsys, monkeypatch):
     assert run("wine.csv", "--rankers", "Ridge", "--folds", 2, "-o", out) == 0
     page = html.unescape(out.read_text())
     assert "peckorder explain winner.peckorder" in page
-    assert run("wine.csv", "--rankers", "Ridge", "--folds", 2, "-o", out, "--save", "r.p") == 0
-    assert "Model: r.p (Ridge, fitted to all rows)" in " ".join(capsys.readouterr().out.split())
+    words = ("compare", "wine.csv", "--rankers", "Ridge", "--folds", 2, "-o", out)
+    shown = " ".join(output_of(capsys, *words, "--save", "r.p").split())
+    assert "Model: r.p (Ridge, fitted to all rows)" in shown
     assert run_command("explain", "r.p", "new.csv", "--row", 2) == 0
     assert run_command("info", "r.p") == 0
     assert "Ridge" in capsys.readouterr().out
@@ -257,8 +254,7 @@ def test_trees_of_another_library_are_kept_where_they_win(wine, tmp_path, capsys
     pytest.importorskip("lightgbm")
     model, ranked = tmp_path / "w.peckorder", tmp_path / "ranked.csv"
     words = ("--rankers", ranker, "--folds", 2, "--json", "-o", tmp_path / "r.html")
-    assert run(wine, *words, "--save", model) == 0
-    saved = json.loads(capsys.readouterr().out)["saved"]
+    saved = result_of(capsys, "compare", wine, *words, "--save", model)["saved"]
     assert saved["ranker"] == ranker
     assert saved["needs"] == "lightgbm"
     is_median = "median" in ranker
@@ -285,8 +281,7 @@ def test_grades_below_zero_are_no_gains(tmp_path, capsys, grade):
     lines = [",".join(map(str, row)) for row in cells]
     path.write_text("\n".join(["qid,a,grade", *lines]) + "\n")
     words = (path, "--rankers", "MPRank", "--folds", 2, "-o", out)
-    assert run(*words) == 0
-    assert "ndcg" not in capsys.readouterr().out
+    assert "ndcg" not in output_of(capsys, "compare", *words)
     assert run(*words, "--metric", "ndcg@5") == 2
     assert capsys.readouterr().err.startswith("compare: metric must be ")
 
@@ -297,8 +292,7 @@ def test_ratings_below_zero(tmp_path, capsys):
     lines = [f"{u},{i},{(u * i + i) % 21 - 10}" for u, i in pairs]
     path.write_text("\n".join(["user,joke,rating", *lines]) + "\n")
     words = (path, "--rankers", "Ridge", "--folds", 2, "-o", out)
-    assert run(*words) == 0
-    assert "disagreement" in capsys.readouterr().out
+    assert "disagreement" in output_of(capsys, "compare", *words)
 
 
 @pytest.mark.parametrize(
@@ -315,10 +309,8 @@ def test_ratings_below_zero(tmp_path, capsys):
 def test_limits_of_a_saved_model_are_printed(wine, tmp_path, capsys, ranker, sentence):
     out = ("-o", tmp_path / "r.html", "--save", tmp_path / "m.peckorder")
     words = (wine, "--rankers", ranker, "--folds", 2, *out)
-    assert run(*words, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["saved"]["limits"] == sentence
-    assert run(*words) == 0
-    assert sentence in " ".join(capsys.readouterr().out.split())
+    assert result_of(capsys, "compare", *words, "--json")["saved"]["limits"] == sentence
+    assert sentence in " ".join(output_of(capsys, "compare", *words).split())
 
 
 def test_an_interrupt_shows_the_folds_that_are_complete(wine, tmp_path, capsys, monkeypatch):
@@ -333,8 +325,7 @@ def test_an_interrupt_shows_the_folds_that_are_complete(wine, tmp_path, capsys, 
 
     words = (wine, "--rankers", "MPRank", "--rankers", "Ridge", "--folds", 4)
     out = tmp_path / "r.html"
-    assert run(*words, "-o", out, "--json") == 0
-    whole = json.loads(capsys.readouterr().out)["leaderboard"]
+    whole = result_of(capsys, "compare", *words, "-o", out, "--json")["leaderboard"]
     out.unlink()
     monkeypatch.setattr(peckorder.MPRankCV, "fit", count)
     assert run(*words, "-o", out, "--save", tmp_path / "m") == 130

@@ -13,7 +13,7 @@ from peckorder.comparison.measures import Measure
 from peckorder.comparison.table_case import make_table_case
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
-from support.command_line import check_refused, run
+from support.command_line import check_refused, output_of
 
 
 @pytest.fixture
@@ -91,8 +91,7 @@ def test_classes_by_task_with_queries(tmp_path, capsys):
     path.write_text("\n".join(["qid,x,grade", *rows]) + "\n")
     out = tmp_path / "r.html"
     words = ("compare", path, "--task", "ordinal", "--rankers", "MPRank", "--folds", 2)
-    assert run(*words, "-o", out) == 0
-    shown = capsys.readouterr().out
+    shown = output_of(capsys, *words, "-o", out)
     assert "qid: query (its name)" in shown
     assert "95 % intervals over queries" in shown
     assert "Queries are kept whole: rows of those of a fold" in out.read_text()

@@ -12,7 +12,15 @@ from peckorder.comparison.run_evaluation import judge, measure
 from peckorder.metrics import evaluate, rank_loss
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.read import read_columns
-from support.command_line import check_refused, give_standard_input, run, table
+from support.command_line import (
+    check_refused,
+    give_standard_input,
+    output_of,
+    result_of,
+    run,
+    table,
+)
+from support.tables import written
 
 
 @pytest.fixture
@@ -28,11 +36,10 @@ def test_metrics_are_those_of_the_library(scored, capsys, tmp_path):
     path, expected = scored
     names = ("-m", "ap", "-m", "ndcg@5", "-m", "tau")
     each = tmp_path / "q.csv"
-    assert run("evaluate", path, *names, "--json", "--per-query", each) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["rows"] == 120
+    result = result_of(capsys, "evaluate", path, *names, "--json", "--per-query", each)
+    assert result["rows"] == 120
     for name in expected:
-        found = told["metrics"][name]
+        found = result["metrics"][name]
         assert found["mean"] == expected[name]
         assert (found["low"], found["high"]) == expected.intervals[name]
     found = read_columns(each)
@@ -42,8 +49,7 @@ def test_metrics_are_those_of_the_library(scored, capsys, tmp_path):
 
 def test_a_table_for_people(scored, capsys):
     path, expected = scored
-    assert run("evaluate", path, "-m", "ap") == 0
-    shown = capsys.readouterr().out
+    shown = output_of(capsys, "evaluate", path, "-m", "ap")
     assert f"{expected['ap']:.4f}" in shown
     assert "95 % intervals" in shown
 
@@ -51,8 +57,7 @@ def test_a_table_for_people(scored, capsys):
 def test_columns_that_are_named(capsys, monkeypatch):
     give_standard_input(monkeypatch, b'{"t": 1, "s": "2.5"}\n{"t": 0, "s": "3"}\n')
     words = ("evaluate", "-", "--format", "jsonl", "--target", "t", "--score", "s")
-    assert run(*words, "-m", "rr", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["metrics"]["rr"]["mean"] == 0.5
+    assert result_of(capsys, *words, "-m", "rr", "--json")["metrics"]["rr"]["mean"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -149,10 +154,9 @@ def judged(tmp_path):
 
 def test_a_run_against_judgements(judged, capsys):
     listed, qrels = judged
-    assert run("evaluate", listed, "--qrels", qrels, "-m", "ap", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["metrics"]["ap"]["mean"] == (0.5 / 2 + 1) / 2
-    assert told["notes"] == [
+    result = result_of(capsys, "evaluate", listed, "--qrels", qrels, "-m", "ap", "--json")
+    assert result["metrics"]["ap"]["mean"] == (0.5 / 2 + 1) / 2
+    assert result["notes"] == [
         "1 query of the run is not judged: left out.",
         "1 judged query is not in the run: left out.",
     ]
@@ -189,23 +193,21 @@ def test_predicted_words_are_measured_as_compare_does_it(pipeline, capsys):
     file, guesses, words = pipeline
     names = ["poor", "fair", "good"]
     given = ("evaluate", file, "--classes", ",".join(names), "--json")
-    assert run(*given) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["taken"] == {
+    result = result_of(capsys, *given)
+    assert result["taken"] == {
         "quality": ["target", "its name"],
         "score": ["score", "its name"],
         "predicted": ["predicted class", "its name"],
     }
     of_classes = ["mean rank loss", "exactly right", "macro_mae", "qwk"]
-    assert list(told["metrics"]) == ["disagreement", *of_classes]
-    found = told["metrics"]["mean rank loss"]
+    assert list(result["metrics"]) == ["disagreement", *of_classes]
+    found = result["metrics"]["mean rank loss"]
     assert found["mean"] == pytest.approx(rank_loss(words, guesses, classes=names))
     assert found["low"] < found["mean"] < found["high"]
-    assert run(*given, "-m", "zero-one", "-m", "accuracy") == 0
-    told = json.loads(capsys.readouterr().out)["metrics"]
+    result = result_of(capsys, *given, "-m", "zero-one", "-m", "accuracy")["metrics"]
     right = (guesses == words).mean()
-    assert told["exactly right"]["mean"] == pytest.approx(right)
-    assert told["zero-one loss"]["mean"] == pytest.approx(1 - right)
+    assert result["exactly right"]["mean"] == pytest.approx(right)
+    assert result["zero-one loss"]["mean"] == pytest.approx(1 - right)
     other = file.with_name("other.csv")
     other.write_text(file.read_text().replace("good", "oak"))
     said = check_refused(capsys, "evaluate", other)
@@ -216,11 +218,9 @@ def test_predicted_words_are_measured_as_compare_does_it(pipeline, capsys):
 
 
 def test_steps_are_from_class_to_class(tmp_path, capsys):
-    file = tmp_path / "r.csv"
-    file.write_text("grade,predicted,score\n1,7,2\n3,3,1\n7,1,3\n")
-    assert run("evaluate", file, "-m", "rank_loss", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["metrics"]["mean rank loss"]["mean"] == pytest.approx(4 / 3)
+    file = written(tmp_path / "r.csv", "grade,predicted,score\n1,7,2\n3,3,1\n7,1,3\n")
+    result = result_of(capsys, "evaluate", file, "-m", "rank_loss", "--json")
+    assert result["metrics"]["mean rank loss"]["mean"] == pytest.approx(4 / 3)
     file.write_text("grade,score\n1,7\n3,3\n")
     assert check_refused(capsys, "evaluate", file, "-m", "rank_loss") == (
         f"evaluate: {file} must have a column of the predicted for 'mean rank loss', "
@@ -248,18 +248,15 @@ def test_columns_are_found_by_the_names_that_compare_knows(tmp_path, capsys, hea
     width = header.count(",") + 1
     rows = [",".join([str((k * j) % 5) for j in range(1, width + 1)]) for k in range(9)]
     file.write_text("\n".join([header, *rows]) + "\n")
-    assert run("evaluate", file, "-m", "disagreement", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert {name: role for name, (role, _) in told["taken"].items()} == taken
-    assert run("evaluate", file, "-m", "disagreement") == 0
-    shown = capsys.readouterr().out
+    result = result_of(capsys, "evaluate", file, "-m", "disagreement", "--json")
+    assert {name: role for name, (role, _) in result["taken"].items()} == taken
+    shown = output_of(capsys, "evaluate", file, "-m", "disagreement")
     for name, role in taken.items():
         assert f"{name}: {role} (its name)" in shown
     assert ("all rows are one list" in shown) == ("query" not in taken.values())
-    assert run("evaluate", file, "-m", "disagreement", "--qid", "none", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert "query" not in {role for role, _ in told["taken"].values()}
-    assert told["metrics"]["disagreement"]["queries"] == 1
+    result = result_of(capsys, "evaluate", file, "-m", "disagreement", "--qid", "none", "--json")
+    assert "query" not in {role for role, _ in result["taken"].values()}
+    assert result["metrics"]["disagreement"]["queries"] == 1
 
 
 @pytest.mark.parametrize("more", [(), ("--classes", "1000001,1000002,1000003")])
@@ -267,8 +264,8 @@ def test_classes_differ_in_their_last_digits(tmp_path, capsys, more):
     file = tmp_path / "r.csv"
     rows = ["1000001,1000002", "1000002,1000003", "1000003,1000001"]
     file.write_text("\n".join(["grade,predicted", *rows]) + "\n")
-    assert run("evaluate", file, "-m", "rank_loss", "--json", *more) == 0
-    found = json.loads(capsys.readouterr().out)["metrics"]["mean rank loss"]
+    result = result_of(capsys, "evaluate", file, "-m", "rank_loss", "--json", *more)
+    found = result["metrics"]["mean rank loss"]
     assert found["mean"] == pytest.approx(4 / 3)
 
 
@@ -276,9 +273,8 @@ def test_classes_beyond_the_digits_of_a_float(tmp_path, capsys):
     file, big = tmp_path / "r.csv", 2**60
     file.write_text(f"grade,predicted\n{big},{big + 1}\n{big + 1},{big + 1}\n")
     for more in ((), ("--classes", f"{big},{big + 1}")):
-        assert run("evaluate", file, "-m", "accuracy", "--json", *more) == 0
-        found = json.loads(capsys.readouterr().out)["metrics"]["exactly right"]
-        assert found["mean"] == 0.5
+        result = result_of(capsys, "evaluate", file, "-m", "accuracy", "--json", *more)
+        assert result["metrics"]["exactly right"]["mean"] == 0.5
 
 
 def test_cells_that_are_no_scores_are_named(tmp_path, capsys):
@@ -292,8 +288,7 @@ def test_cells_that_are_no_scores_are_named(tmp_path, capsys):
     assert check_refused(capsys, "evaluate", runs) == (
         f"evaluate: column 'score' of {runs} must be numbers; got 'y' in row 3."
     )
-    other = tmp_path / "q.csv"
-    other.write_text("query,doc,grade\n1,a,1\n")
+    other = written(tmp_path / "q.csv", "query,doc,grade\n1,a,1\n")
     for command in ("evaluate", "compare"):
         (tmp_path / "a.run").write_text("1 Q0 a 1 2 me\n")
         words = (command, tmp_path / "a.run", "--qrels", other)
@@ -317,6 +312,5 @@ def test_cuts_far_beyond_all_lists_take_no_memory(judged, capsys):
     # Of two queries with one document each that is good, and listed.
     assert found["p@9"]["mean"] == pytest.approx(1 / 9)
     assert found[f"p@{far}"]["mean"] == pytest.approx(1 / far)
-    assert run("evaluate", listed, "--qrels", qrels, "-m", "p@009", "--json") == 0
-    found = json.loads(capsys.readouterr().out)["metrics"]
-    assert found["p@009"]["mean"] == pytest.approx(1 / 9)
+    result = result_of(capsys, "evaluate", listed, "--qrels", qrels, "-m", "p@009", "--json")
+    assert result["metrics"]["p@009"]["mean"] == pytest.approx(1 / 9)

@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +5,7 @@ import pytest
 import peckorder
 from peckorder.tables.features import Scaling
 from peckorder.tables.files.read import read_columns
-from support.command_line import check_refused, run, table, write_table
+from support.command_line import check_refused, output_of, result_of, run, table, write_table
 
 
 @pytest.fixture
@@ -18,8 +16,7 @@ def data(tmp_path):
 def test_fits_what_python_would(tmp_path, capsys, data):
     out = tmp_path / "m.peckorder"
     words = ("fit", data, "--target", "grade", "--ranker", "MPRank", "--set", "C=10")
-    assert run(*words, "--no-scale", "--out", out) == 0
-    shown = capsys.readouterr().out
+    shown = output_of(capsys, *words, "--no-scale", "--out", out)
     assert "qid: query" in shown
     assert f"MPRank: fitted to 120 rows, in {out}" in shown
     model = peckorder.load(out)
@@ -53,8 +50,7 @@ def test_settings_are_those_of_compare_unless_set(tmp_path, capsys):
     words = ("fit", file, "--target", "size", "-o", out, "--json", "--ranker")
     settings, models = {}, {}
     for more in ("PRank", "PRank --set max_iter=3", "MPRank", "MPRank --set C=7"):
-        assert run(*words, *more.split()) == 0
-        settings[more] = json.loads(capsys.readouterr().out)["settings"]
+        settings[more] = result_of(capsys, *words, *more.split())["settings"]
         models[more] = peckorder.load(out).ranker_
     fixed = {"random_state": 0, "shuffle": True, "unit_norm": False}
     assert settings["PRank"]["as_in_compare"] == fixed
@@ -67,8 +63,9 @@ def test_settings_are_those_of_compare_unless_set(tmp_path, capsys):
     assert settings["MPRank"]["chosen"] == {"C": best.C_}
     np.testing.assert_array_equal(models["MPRank"].coef_, best.coef_)
     assert models["MPRank --set C=7"].C == 7
-    assert run("fit", file, "--ranker", "PRank", "--target", "size", "-o", out) == 0
-    assert "(as in compare); max_iter=" in capsys.readouterr().out
+    assert "(as in compare); max_iter=" in output_of(
+        capsys, "fit", file, "--ranker", "PRank", "--target", "size", "-o", out
+    )
 
 
 def test_what_fit_learns_is_what_compare_saves(tmp_path, capsys):
@@ -112,10 +109,9 @@ def test_what_is_not_set_by_hand_is_chosen(tmp_path, capsys, ranker, by_hand, ch
     rows = [f"{a},{b},{c},{n}" for (a, b, c), n in zip(X, y, strict=True)]
     file.write_text("\n".join(["a,b,c,size", *rows]) + "\n")
     words = [word for name, value in by_hand.items() for word in ("--set", f"{name}={value}")]
-    assert run("fit", file, "--ranker", ranker, *words, "-o", out, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["settings"]["by_hand"] == by_hand
-    assert set(told["settings"]["chosen"]) == chosen
+    result = result_of(capsys, "fit", file, "--ranker", ranker, *words, "-o", out, "--json")
+    assert result["settings"]["by_hand"] == by_hand
+    assert set(result["settings"]["chosen"]) == chosen
     model = peckorder.load(out)
     params = model.ranker_.get_params()
     for name, value in by_hand.items():
@@ -155,8 +151,7 @@ def test_rows_without_a_label_are_left_out_and_counted(tmp_path, capsys, data):
     data.write_text("\n".join(lines) + "\n")
     out = tmp_path / "m.peckorder"
     words = ("fit", data, "--target", "grade", "--ranker", "MPRank", "-o", out)
-    assert run(*words, "--set", "C=1") == 0
-    shown = capsys.readouterr().out
+    shown = output_of(capsys, *words, "--set", "C=1")
     assert "2 rows have no 'grade': left out." in shown
     assert "fitted to 118 rows" in shown
 
@@ -164,14 +159,13 @@ def test_rows_without_a_label_are_left_out_and_counted(tmp_path, capsys, data):
 def test_json_says_what_columns_were_taken_for(tmp_path, capsys, data):
     out = tmp_path / "m.peckorder"
     words = ("fit", data, "--target", "grade", "--ranker", "RankBoost", "--json")
-    assert run(*words, "--set", "n_rounds=5", "-o", out, "--drop", "c") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["rows"] == 120
-    assert told["parameters"]["n_rounds"] == 5
-    assert told["features"] == ["a", "b"]
-    assert told["taken"]["c"] == ["left out", "--drop"]
-    assert told["taken"]["docid"][0] == "left out"
-    assert told["taken"]["grade"] == ["to predict", "--target"]
+    result = result_of(capsys, *words, "--set", "n_rounds=5", "-o", out, "--drop", "c")
+    assert result["rows"] == 120
+    assert result["parameters"]["n_rounds"] == 5
+    assert result["features"] == ["a", "b"]
+    assert result["taken"]["c"] == ["left out", "--drop"]
+    assert result["taken"]["docid"][0] == "left out"
+    assert result["taken"]["grade"] == ["to predict", "--target"]
 
 
 def test_words_as_ordered_classes(tmp_path, capsys):
@@ -230,8 +224,8 @@ def test_ratings(tmp_path, capsys):
 def test_what_is_left_out_is_not_the_query(tmp_path, capsys, data):
     words = ("fit", data, "--target", "grade", "--ranker", "MPRank", "--set", "C=1")
     out = ("-o", tmp_path / "m.peckorder")
-    assert run(*words, *out, "--drop", "docid,qid", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["taken"]["qid"] == ["left out", "--drop"]
+    result = result_of(capsys, *words, *out, "--drop", "docid,qid", "--json")
+    assert result["taken"]["qid"] == ["left out", "--drop"]
     X, y, _ = table()
     expected = peckorder.MPRank().fit(Scaling.learn(X).apply(X), y.astype(float))
     found = peckorder.load(tmp_path / "m.peckorder").ranker_
@@ -318,7 +312,6 @@ def test_all_commands_read_a_table_of_any_name(tmp_path, capsys, data, name):
         assert run("rank", out, each, "--quiet", "-o", tmp_path / "o.csv") == 0
         found.append((tmp_path / "o.csv").read_text())
         ask = ("--target", "grade", "--score", "a", "-m", "ap", "--json")
-        assert run("evaluate", each, *ask) == 0
-        found.append(json.loads(capsys.readouterr().out)["metrics"])
+        found.append(result_of(capsys, "evaluate", each, *ask)["metrics"])
     assert found[:2] == found[2:]
     assert read_columns(file).names == read_columns(data).names

@@ -1,13 +1,12 @@
 """What `rank` writes, `evaluate` reads; and both say which cells were empty."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from peckorder.tables.files.read import read_columns
-from support.command_line import check_refused, run, table, write_table
+from support.command_line import check_refused, result_of, run, table, write_table
+from support.tables import written
 
 
 @pytest.fixture(scope="module")
@@ -23,15 +22,14 @@ def trained(tmp_path_factory):
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "letor"])
 def test_all_formats_are_measured_alike(trained, tmp_path, capsys, suffix):
-    model, told = trained / "p.peckorder", []
+    model, result = trained / "p.peckorder", []
     for name in ("o.csv", f"o.{suffix}"):
         out = tmp_path / name
         assert run("rank", model, trained / "w.csv", "-o", out, "--quiet") == 0
-        assert run("evaluate", out, "--json") == 0
-        told.append(json.loads(capsys.readouterr().out)["metrics"])
-    assert told[0] == told[1]
+        result.append(result_of(capsys, "evaluate", out, "--json")["metrics"])
+    assert result[0] == result[1]
     of_classes = {"mean rank loss", "exactly right", "macro_mae", "qwk"}
-    assert set(told[0]) == of_classes | {"disagreement"}
+    assert set(result[0]) == of_classes | {"disagreement"}
 
 
 @pytest.mark.parametrize("rows", [7, 1000])
@@ -85,8 +83,7 @@ def test_letor_begins_with_targets(trained, tmp_path, capsys):
     out = tmp_path / "o.letor"
     words = ("rank", trained / "p.peckorder", renamed, "-o", out, "--json")
     for more, targets, says in (((), [0] * 120, True), (("worth",), y.tolist(), False)):
-        assert run(*words, *(("--target", *more) if more else ())) == 0
-        notes = json.loads(capsys.readouterr().out)["notes"]
+        notes = result_of(capsys, *words, *(("--target", *more) if more else ()))["notes"]
         assert any(n.startswith("No column of targets") for n in notes) is says
         assert read_columns(out).arrays["target"].tolist() == targets
     said = check_refused(capsys, *words, "--target", "wort")
@@ -94,8 +91,7 @@ def test_letor_begins_with_targets(trained, tmp_path, capsys):
     lines = text.splitlines()
     lines[2] = lines[2][:-1]  # a row without a label
     renamed.write_text("\n".join(lines) + "\n")
-    assert run(*words) == 0
-    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    (note,) = result_of(capsys, *words)["notes"]
     assert note == "1 row has no 'grade': 0 in LETOR, which has no gaps."
     assert read_columns(out).arrays["target"].tolist() == [y[0], 0, *y[2:]]
     renamed.write_text("\n".join(line + "x" for line in lines).replace("gradex", "y"))
@@ -110,13 +106,10 @@ def test_rows_without_a_label_or_a_score_are_left_out(tmp_path, capsys):
     every.write_text("\n".join(["qid,grade,score", *rows]) + "\n")
     whole = [row for row in rows if all(row.split(","))]
     known.write_text("\n".join(["qid,grade,score", *whole]) + "\n")
-    told = []
-    for path in (every, known):
-        assert run("evaluate", path, "--json") == 0
-        told.append(json.loads(capsys.readouterr().out))
-    assert told[0]["metrics"] == told[1]["metrics"]
-    assert told[0]["rows"] == 4
-    assert told[0]["notes"][:3] == [
+    first, second = (result_of(capsys, "evaluate", path, "--json") for path in (every, known))
+    assert first["metrics"] == second["metrics"]
+    assert first["rows"] == 4
+    assert first["notes"][:3] == [
         "2 rows have no 'grade': left out.",
         "2 rows have no 'score': left out.",
         "1 row has no 'qid': left out.",
@@ -136,8 +129,7 @@ def test_gaps_in_learnt_columns_are_said(trained, tmp_path, capsys, model, what,
     frame.loc[5, "colour"] = ""
     frame.to_csv(tmp_path / "w.csv", index=False)
     words = ("rank", trained / f"{model}.peckorder", tmp_path / "w.csv", "--json")
-    assert run(*words, "--rows", rows, "-o", tmp_path / "o.csv") == 0
-    assert json.loads(capsys.readouterr().out)["notes"] == [
+    assert result_of(capsys, *words, "--rows", rows, "-o", tmp_path / "o.csv")["notes"] == [
         f"a: 40 of 120 rows empty, taken as {what}.",
         f"b: 120 of 120 rows empty, taken as {what}.",
         "colour: 1 of 120 rows empty, taken as none of its values.",
@@ -158,8 +150,7 @@ def test_rank_writes_classes_where_labels_are_classes(tmp_path, capsys, ranker):
         assert run("rank", model, tmp_path / "w.csv", "-o", out, "--quiet") == 0
         ranked = pd.read_csv(out)
         assert (ranked["predicted"] == ranked["grade"]).mean() > 0.7
-        assert run("evaluate", out, "--json") == 0
-        assert "mean rank loss" in json.loads(capsys.readouterr().out)["metrics"]
+        assert "mean rank loss" in result_of(capsys, "evaluate", out, "--json")["metrics"]
     # As numbers they are put on a scale, not in classes.
     if ranker not in ("PRank",):
         assert run(*fit, "--task", "magnitude", "--quiet") == 0
@@ -170,18 +161,16 @@ def test_rank_writes_classes_where_labels_are_classes(tmp_path, capsys, ranker):
 def announced(capsys, folder, *words):
     """Compare and save; return the figure of the saved model, and half its interval."""
     out = ("--save", folder / "m.peckorder", "-o", folder / "r.html", "--folds", 3)
-    assert run("compare", *words, *out, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    (kept,) = (r for r in told["leaderboard"] if r["ranker"] == told["saved"]["ranker"])
-    return kept[told["decides"]], kept["half_width"]
+    result = result_of(capsys, "compare", *words, *out, "--json")
+    (kept,) = (r for r in result["leaderboard"] if r["ranker"] == result["saved"]["ranker"])
+    return kept[result["decides"]], kept["half_width"]
 
 
 def measured(capsys, folder, name, *words):
     """Rank and evaluate; return a metric, and half its interval."""
     out = folder / "ranked.csv"
     assert run("rank", folder / "m.peckorder", *words, "-o", out, "--quiet") == 0
-    assert run("evaluate", out, "-m", name, "--json") == 0
-    value = json.loads(capsys.readouterr().out)["metrics"][name]
+    value = result_of(capsys, "evaluate", out, "-m", name, "--json")["metrics"][name]
     low, high = value.get("low"), value.get("high")
     return value["mean"], 0.0 if low is None else (high - low) / 2
 
@@ -274,8 +263,10 @@ def test_the_figure_of_fused_runs_is_the_one_announced(tmp_path, capsys, ranker)
                     for place, k in enumerate(np.argsort(-scores))
                 ]
         for name, lines in (*lists.items(), ("qrels", judged)):
-            path = tmp_path / part / f"{name}.{'txt' if name == 'qrels' else 'run'}"
-            path.write_text("\n".join(lines) + "\n")
+            written(
+                tmp_path / part / f"{name}.{'txt' if name == 'qrels' else 'run'}",
+                "\n".join(lines) + "\n",
+            )
     train, test = (
         [tmp_path / part / f"{name}.run" for name in lists] for part in ("train", "test")
     )
@@ -284,6 +275,5 @@ def test_the_figure_of_fused_runs_is_the_one_announced(tmp_path, capsys, ranker)
     out = tmp_path / "fused.run"
     assert run("rank", tmp_path / "m.peckorder", *test, "-o", out, "--quiet") == 0
     judge = ("--qrels", tmp_path / "test" / "qrels.txt", "-m", "ndcg@10", "--json")
-    assert run("evaluate", out, *judge) == 0
-    value = json.loads(capsys.readouterr().out)["metrics"]["ndcg@10"]
+    value = result_of(capsys, "evaluate", out, *judge)["metrics"]["ndcg@10"]
     check_as_announced((value["mean"], (value["high"] - value["low"]) / 2), expected)

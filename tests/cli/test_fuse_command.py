@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +5,8 @@ import pytest
 import peckorder
 from peckorder.comparison.fusion import fuse
 from peckorder.datasets import Qrels, Run, from_runs, load_run
-from support.command_line import check_refused, give_standard_input, run
+from support.command_line import check_refused, give_standard_input, output_of, result_of, run
+from support.tables import written
 
 
 @pytest.fixture
@@ -31,23 +30,21 @@ def runs(tmp_path):
 def test_learns_from_judgements(runs, tmp_path, capsys):
     out, model = tmp_path / "f.run", tmp_path / "f.peckorder"
     words = ("fuse", *runs, "--qrels", tmp_path / "qrels.txt", "-o", out)
-    assert run(*words, "--save", model, "--rounds", 20, "-m", "ap", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["written"]["method"] == "RankBoost"
-    found = {name: each["ap"] for name, each in told["metrics"].items()}
+    result = result_of(capsys, *words, "--save", model, "--rounds", 20, "-m", "ap", "--json")
+    assert result["written"]["method"] == "RankBoost"
+    found = {name: each["ap"] for name, each in result["metrics"].items()}
     assert set(found) == {
         *("RankBoost", "Borda", "reciprocal rank fusion"),
         *("good", "fair", "blind"),
     }
     assert found["RankBoost"] > max(found["Borda"], found["blind"])
     fused = load_run(out)
-    assert told["written"]["rows"] == len(fused)
+    assert result["written"]["rows"] == len(fused)
     assert len(np.unique(fused.qid)) == 12
     assert peckorder.load(model).feature_names_in_.tolist() == ["good", "fair", "blind"]
     # What is written is what was measured: each query by models that did not see it.
     words = ("evaluate", out, "--qrels", tmp_path / "qrels.txt", "-m", "ap", "--json")
-    assert run(*words) == 0
-    mean = json.loads(capsys.readouterr().out)["metrics"]["ap"]["mean"]
+    mean = result_of(capsys, *words)["metrics"]["ap"]["mean"]
     np.testing.assert_allclose(mean, found["RankBoost"], rtol=1e-12)
 
 
@@ -137,8 +134,7 @@ def test_judgements_below_zero_earn_nothing(runs, tmp_path, capsys):
     found = []
     for qrels in ("qrels.txt", "spam.txt"):
         words = ("evaluate", runs[1], "--qrels", tmp_path / qrels, "--json")
-        assert run(*words) == 0
-        found.append(json.loads(capsys.readouterr().out)["metrics"])
+        found.append(result_of(capsys, *words)["metrics"])
     assert found[0] == found[1]
     words = ("compare", *runs, "--qrels", tmp_path / "spam.txt", "--rankers", "Ridge")
     assert run(*words, "--folds", 2, "--quiet", "-o", tmp_path / "r.html") == 0
@@ -159,36 +155,31 @@ def tied(runs):
 def test_all_commands_tell_the_same_figures(tied, tmp_path, capsys, metric):
     qrels = ("--qrels", tmp_path / "qrels.txt", "--json")
     words = ("--folds", 3, "--metric", metric)
-    assert run("fuse", *tied, *qrels, *words, "-o", tmp_path / "f.run") == 0
-    fused = json.loads(capsys.readouterr().out)
+    fused = result_of(capsys, "fuse", *tied, *qrels, *words, "-o", tmp_path / "f.run")
     board = ("--rankers", "RankBoost", "-o", tmp_path / "r.html")
     each = [name for path in tied for name in ("--rankers", path.stem)]
-    assert run("compare", *tied, *qrels, *words, *board, *each) == 0
-    compared = json.loads(capsys.readouterr().out)["leaderboard"]
+    compared = result_of(capsys, "compare", *tied, *qrels, *words, *board, *each)["leaderboard"]
     compared = {row["ranker"]: row for row in compared}
     for name in ("good", "fair", "blind", "RankBoost"):
         one, other = fused["metrics"][name][metric], compared[name][metric]
         np.testing.assert_allclose(one, other, rtol=1e-12)
     for path in tied:
-        assert run("evaluate", path, *qrels, "-m", metric) == 0
-        alone = json.loads(capsys.readouterr().out)["metrics"][metric]["mean"]
+        alone = result_of(capsys, "evaluate", path, *qrels, "-m", metric)["metrics"][metric]["mean"]
         np.testing.assert_allclose(alone, compared[path.stem][metric], rtol=1e-12)
 
 
 def test_how_far_behind_and_what_a_single_run_does(runs, tmp_path, capsys):
     words = ("fuse", *runs, "--qrels", tmp_path / "qrels.txt", "-o", tmp_path / "f.run")
-    assert run(*words, "--method", "borda", "-m", "ap", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    first = next(iter(told["metrics"]))
-    assert told["behind"][first] == {"mean": 0.0, "half_width": 0.0}
-    for name, found in told["metrics"].items():
-        gap = told["metrics"][first]["ap"] - found["ap"]
-        assert told["behind"][name]["mean"] == pytest.approx(gap)
+    result = result_of(capsys, *words, "--method", "borda", "-m", "ap", "--json")
+    first = next(iter(result["metrics"]))
+    assert result["behind"][first] == {"mean": 0.0, "half_width": 0.0}
+    for name, found in result["metrics"].items():
+        gap = result["metrics"][first]["ap"] - found["ap"]
+        assert result["behind"][name]["mean"] == pytest.approx(gap)
         assert gap >= 0
-    assert told["notes"][0].startswith(f"{first} is first")
-    assert told["notes"][1].startswith("By ap Borda, which is written, ")
-    assert run(*words, "--method", "borda", "-m", "ap") == 0
-    shown = capsys.readouterr().out
+    assert result["notes"][0].startswith(f"{first} is first")
+    assert result["notes"][1].startswith("By ap Borda, which is written, ")
+    shown = output_of(capsys, *words, "--method", "borda", "-m", "ap")
     assert "behind the first" in shown
     assert "the run good alone" in shown
 
@@ -202,14 +193,12 @@ def test_a_learnt_fusion_is_used_on_other_runs(runs, tmp_path, capsys, command):
     assert run(*words, "--save", model, "-o", tmp_path / "x.txt") == 0
     loaded = peckorder.load(model)
     # In any order; one by another name, one left out.
-    other = tmp_path / "other.run"
-    other.write_bytes(runs[1].read_bytes())
+    other = written(tmp_path / "other.run", runs[1].read_bytes())
     ranked = ("rank", model, f"fair={other}", runs[0], "-o", out, "--json", "--sort")
-    assert run(*ranked) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["lists"] == 12
-    assert told["taken"]["fair"] == ["run", f"of {other}"]
-    assert told["notes"] == ["No run is given for blind: taken to list no document."]
+    result = result_of(capsys, *ranked)
+    assert result["lists"] == 12
+    assert result["taken"]["fair"] == ["run", f"of {other}"]
+    assert result["notes"] == ["No run is given for blind: taken to list no document."]
     listed = {n.stem: load_run(n) for n in runs[:2]}
     documents = from_runs(listed)
     X = np.c_[documents.X, np.full(len(documents), np.nan)]

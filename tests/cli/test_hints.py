@@ -5,7 +5,8 @@ import pytest
 from peckorder.comparison.candidates import Candidate
 from peckorder.comparison.contest import choose_candidates
 from peckorder.exceptions import DataError
-from support.command_line import check_refused, run, table, write_table
+from support.command_line import check_refused, output_of, run, table, write_table
+from support.tables import written
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +106,7 @@ def test_a_mistyped_label_is_pointed_at(tmp_path, capsys, monkeypatch, words):
 
 
 def test_labels_that_are_text_are_no_slips(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("a,stars\n0.1,low\n0.2,high\n0.3,1\n0.4,2\n")
+    path = written(tmp_path / "t.csv", "a,stars\n0.1,low\n0.2,high\n0.3,1\n0.4,2\n")
     assert "mend" not in check_refused(capsys, "compare", path)
 
 
@@ -127,8 +127,7 @@ def test_names_of_rankers_may_have_commas_between():
 
 def test_explain_says_what_it_wrote_and_one_is_not_many(folder, capsys):
     words = ("explain", "m.peckorder", "t.csv", "-o", "ex.csv")
-    assert run(*words, "--top", "4") == 0
-    shown = capsys.readouterr().out
+    shown = output_of(capsys, *words, "--top", "4")
     assert "40 rows in ex.csv" in shown
     assert "1 other " in shown
     n_rows = len((folder / "ex.csv").read_text().splitlines()) - 1

@@ -8,7 +8,8 @@ import pytest
 from pyarrow import parquet
 
 from peckorder.tables.files.read import read_columns
-from support.command_line import run
+from support.command_line import output_of, result_of, run
+from support.tables import written
 
 # Zeros before them, more than 64 bits hold, more than a float holds.
 USERS = [f"{k:03d}" for k in range(12)]
@@ -30,8 +31,12 @@ def test_ids_of_people_and_items_stay_as_they_are(tmp_path, capsys):
     data, model = write_ratings(tmp_path / "r.csv"), tmp_path / "m.peckorder"
     fit = ("fit", data, "--ranker", "PersonalRanker", "--quiet", "-o", model)
     assert run(*fit) == 0
-    assert run("rank", model, "--user", "007", "--out-format", "jsonl") == 0
-    rows = list(map(json.loads, capsys.readouterr().out.splitlines()))
+    rows = list(
+        map(
+            json.loads,
+            output_of(capsys, "rank", model, "--user", "007", "--out-format", "jsonl").splitlines(),
+        )
+    )
     assert {row["user"] for row in rows} == {"007"}
     assert {row["item"] for row in rows} <= set(ITEMS)
     out = tmp_path / "ranked.csv"
@@ -50,8 +55,10 @@ def test_numbers_of_people_are_told_apart_to_the_last_digit(tmp_path, capsys):
     assert run(*fit) == 0
 
     def scores(user):
-        assert run("rank", model, "--user", user, "--out-format", "jsonl") == 0
-        found = map(json.loads, capsys.readouterr().out.splitlines())
+        found = map(
+            json.loads,
+            output_of(capsys, "rank", model, "--user", user, "--out-format", "jsonl").splitlines(),
+        )
         return {row["item"]: row["score"] for row in found}
 
     assert scores(users[0]) != scores(users[1])
@@ -68,8 +75,7 @@ def test_queries_are_named_as_in_the_file(tmp_path):
 
 
 def test_a_given_column_of_queries_is_not_changed_either(tmp_path):
-    data = tmp_path / "s.csv"
-    data.write_text("part,x\n01,01\n1,02\n")
+    data = written(tmp_path / "s.csv", "part,x\n01,01\n1,02\n")
     assert read_columns(data).arrays["part"].tolist() == ["01", "1"]
     found = read_columns(data, ids=["part"]).arrays
     assert found["part"].tolist() == ["01", "1"]
@@ -85,8 +91,7 @@ def test_large_ids_beside_gaps(tmp_path):
 
 
 def test_dates_stand_as_in_lines_of_json(tmp_path):
-    path = tmp_path / "t.jsonl"
-    path.write_text('{"n": 1, "day": "2024-01-05", "x": 0.5}\n')
+    path = written(tmp_path / "t.jsonl", '{"n": 1, "day": "2024-01-05", "x": 0.5}\n')
     found = read_columns(path)
     assert found.names == ("n", "day", "x")
     assert found.arrays["day"].tolist() == ["2024-01-05"]
@@ -133,7 +138,6 @@ def test_dates_are_learnt_from_by_their_parts(tmp_path, capsys, days, why):
     lines = [f"{days[k % 3]},{k % 5},{k % 4}" for k in range(40)]
     path.write_text("\n".join(["seen,size,grade", *lines]) + "\n")
     command = ("fit", path, "--ranker", "MPRank", "--json", "-o", tmp_path / "m")
-    assert run(*command) == 0
-    role, reason = json.loads(capsys.readouterr().out)["taken"]["seen"]
+    role, reason = result_of(capsys, *command)["taken"]["seen"]
     assert role == "features"
     assert reason.startswith(why)

@@ -9,7 +9,8 @@ import pytest
 
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.read import read_columns, write_columns
-from support.command_line import check_refused, run, write_table
+from support.command_line import check_refused, output_of, result_of, run, write_table
+from support.tables import written
 
 
 @pytest.mark.parametrize(
@@ -61,13 +62,11 @@ def test_letor_without_queries_is_said_and_columns_are_told_in_one_line(tmp_path
     (tmp_path / "t.txt").write_text("\n".join(lines) + "\n")
     command = ("compare", tmp_path / "t.txt", "--rankers", "PRank")
     out = tmp_path / "r.html"
-    assert run(*command, "-o", out) == 0
-    shown = capsys.readouterr().out
+    shown = output_of(capsys, *command, "-o", out)
     assert "No line has a query, as in qid:7; all rows are one list." in shown
     assert "10 columns: left out (the same value in all rows): 2, 3, 4" in shown
     assert "written over" not in shown
-    assert run(*command, "-o", out) == 0
-    assert "(written over the one that was there)" in capsys.readouterr().out
+    assert "(written over the one that was there)" in output_of(capsys, *command, "-o", out)
 
 
 def test_ranked_letor_can_be_measured(tmp_path, capsys):
@@ -84,16 +83,14 @@ def test_ranked_letor_can_be_measured(tmp_path, capsys):
     for out in (tmp_path / "o.txt", tmp_path / "o.csv"):
         assert run("rank", model, data, "--quiet", "-o", out) == 0
         capsys.readouterr()
-        assert run("evaluate", out, "--json", "-m", "ap") == 0
-        values.append(json.loads(capsys.readouterr().out)["metrics"])
+        values.append(result_of(capsys, "evaluate", out, "--json", "-m", "ap")["metrics"])
     assert values[0] == values[1]
     found = read_columns(tmp_path / "o.txt").arrays
     assert found["docid"].tolist() == [f"d{k}" for k in range(60)]
 
 
 def test_notes_are_quiet_or_in_the_result(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("qid,target,score\na,1,2\na,1,1\nb,1,2\nb,0,1\n")
+    path = written(tmp_path / "t.csv", "qid,target,score\na,1,2\na,1,1\nb,1,2\nb,0,1\n")
     command = ("evaluate", path, "-m", "ap")
     assert run(*command) == 0
     said = capsys.readouterr().err
@@ -134,10 +131,8 @@ def test_only_cells_that_need_them_are_in_quotes(tmp_path):
 
 
 def test_of_one_list_there_is_no_interval(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("target,score\n1,3\n0,2\n1,1\n")
-    assert run("evaluate", path, "-m", "ap") == 0
-    shown = capsys.readouterr().out
+    path = written(tmp_path / "t.csv", "target,score\n1,3\n0,2\n1,1\n")
+    shown = output_of(capsys, "evaluate", path, "-m", "ap")
     assert "Intervals are over lists; of one list there is none." in shown
     assert "nan" not in shown
 
@@ -154,8 +149,7 @@ def test_info_tells_values_or_how_many_there_are(tmp_path, capsys):
     path, model = write_table(tmp_path / "t.csv"), tmp_path / "m.peckorder"
     fit = ("fit", path, "--target", "grade", "--ranker", "PRank", "--quiet")
     assert run(*fit, "-o", model) == 0
-    assert run("info", model) == 0
-    assert "classes_=[0, 1, 2]" in capsys.readouterr().out
+    assert "classes_=[0, 1, 2]" in output_of(capsys, "info", model)
 
 
 HEAVY = {"numba", "sklearn", "scipy", "pandas", "pyarrow", "peckorder.metrics"}

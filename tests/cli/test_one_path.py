@@ -1,7 +1,5 @@
 """compare, rank and evaluate are one path: a model knows its columns by name."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +9,7 @@ from peckorder import metrics
 from peckorder.cli.models import known_columns
 from peckorder.exceptions import ModelFileError
 from peckorder.storage.format import read_file, write_file
-from support.command_line import check_refused, run
+from support.command_line import check_refused, output_of, result_of, run
 
 RNG = np.random.default_rng(5)
 
@@ -38,8 +36,7 @@ def made(tmp_path_factory):
 
 def measured(capsys, *words):
     capsys.readouterr()
-    assert run("evaluate", *words, "--json") == 0
-    return json.loads(capsys.readouterr().out)
+    return result_of(capsys, "evaluate", *words, "--json")
 
 
 def test_the_model_knows_its_columns(made, capsys):
@@ -47,8 +44,7 @@ def test_the_model_knows_its_columns(made, capsys):
         "target": "time_s",
         "qid": "race",
     }
-    assert run("info", made / "m.peckorder") == 0
-    assert "target='time_s', qid='race'" in capsys.readouterr().out
+    assert "target='time_s', qid='race'" in output_of(capsys, "info", made / "m.peckorder")
 
 
 def test_compare_keeps_them_too(made, tmp_path):
@@ -61,8 +57,8 @@ def test_compare_keeps_them_too(made, tmp_path):
 
 def test_rank_numbers_the_rows_of_the_queries_that_were_learnt(made, tmp_path, capsys):
     out = tmp_path / "o.csv"
-    assert run("rank", made / "m.peckorder", made / "t.csv", "-o", out, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["taken"] == {
+    result = result_of(capsys, "rank", made / "m.peckorder", made / "t.csv", "-o", out, "--json")
+    assert result["taken"] == {
         "time_s": ["target", "as the model learnt"],
         "race": ["query", "as the model learnt"],
     }
@@ -73,22 +69,22 @@ def test_rank_numbers_the_rows_of_the_queries_that_were_learnt(made, tmp_path, c
 
 
 def test_evaluate_finds_them_by_the_model(made, capsys):
-    told = measured(capsys, made / "o.csv", "--model", made / "m.peckorder")
-    assert told["taken"]["time_s"] == ["target", "as the model learnt"]
-    assert told["taken"]["race"] == ["query", "as the model learnt"]
+    result = measured(capsys, made / "o.csv", "--model", made / "m.peckorder")
+    assert result["taken"]["time_s"] == ["target", "as the model learnt"]
+    assert result["taken"]["race"] == ["query", "as the model learnt"]
     written = pd.read_csv(made / "o.csv")
     names = ["disagreement", "msd", "rmse", "mae"]
     columns = (written["time_s"], written["score"])
     expected = metrics.evaluate(*columns, names, qid=written["race"])
-    assert {name: told["metrics"][name]["mean"] for name in told["metrics"]} == pytest.approx(
+    assert {name: result["metrics"][name]["mean"] for name in result["metrics"]} == pytest.approx(
         dict(expected.means)
     )
 
 
 def test_without_the_model_the_only_numbers_are_the_target(made, capsys):
-    told = measured(capsys, made / "o.csv", "--qid", "race")
-    assert told["taken"]["time_s"] == ["target", "the only numbers beside what rank writes"]
-    assert list(told["metrics"]) == ["disagreement", "msd", "rmse", "mae"]
+    result = measured(capsys, made / "o.csv", "--qid", "race")
+    assert result["taken"]["time_s"] == ["target", "the only numbers beside what rank writes"]
+    assert list(result["metrics"]) == ["disagreement", "msd", "rmse", "mae"]
 
 
 def test_two_columns_of_numbers_are_not_guessed_from(made, tmp_path, capsys):
@@ -113,17 +109,17 @@ def test_text_classes_are_those_of_the_model(tmp_path, capsys):
     fit = ("fit", tmp_path / "t.csv", "--target", "level", "--classes", "poor,fair,good")
     assert run(*fit, "--ranker", "PRank", "-o", model) == 0
     assert run("rank", model, tmp_path / "t.csv", "-o", out) == 0
-    told = measured(capsys, out, "--model", model)["metrics"]
+    result = measured(capsys, out, "--model", model)["metrics"]
     written = pd.read_csv(out)
     columns, order = (written["level"], written["predicted"]), ["poor", "fair", "good"]
-    assert list(told) == ["disagreement", "mean rank loss", "exactly right", "macro_mae", "qwk"]
+    assert list(result) == ["disagreement", "mean rank loss", "exactly right", "macro_mae", "qwk"]
     for name, metric in (
         ("mean rank loss", metrics.rank_loss),
         ("macro_mae", metrics.macro_mae),
         ("qwk", metrics.quadratic_weighted_kappa),
     ):
-        assert told[name]["mean"] == pytest.approx(metric(*columns, classes=order))
-        assert told[name]["low"] < told[name]["mean"] < told[name]["high"]
+        assert result[name]["mean"] == pytest.approx(metric(*columns, classes=order))
+        assert result[name]["low"] < result[name]["mean"] < result[name]["high"]
 
 
 def test_the_interval_of_kappa_is_as_wide_as_theory_says(tmp_path, capsys):
@@ -137,8 +133,8 @@ def test_the_interval_of_kappa_is_as_wide_as_theory_says(tmp_path, capsys):
 
 
 def test_metrics_may_stand_between_commas(made, capsys):
-    told = measured(capsys, made / "o.csv", "--qid", "race", "-m", "rmse,tau", "-m", "mae")
-    assert list(told["metrics"]) == ["rmse", "tau", "mae"]
+    result = measured(capsys, made / "o.csv", "--qid", "race", "-m", "rmse,tau", "-m", "mae")
+    assert list(result["metrics"]) == ["rmse", "tau", "mae"]
 
 
 @pytest.mark.parametrize("name", ["mean rank loss", "rank_loss", "qwk", "macro-mae", "macro_mae"])

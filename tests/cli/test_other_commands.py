@@ -1,4 +1,3 @@
-import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +7,7 @@ import peckorder
 from peckorder import datasets
 from peckorder.tables.files.read import read_columns
 from peckorder.tables.model_rows import contributions, scores_of
-from support.command_line import check_refused, run, table, write_table
+from support.command_line import check_refused, output_of, result_of, run, table, write_table
 
 X, Y, QID = table()
 RANKERS = {
@@ -42,21 +41,19 @@ def trained(tmp_path):
 def test_explain_a_row(trained, tmp_path, capsys):
     data, model = trained
     out = tmp_path / "all.csv"
-    assert run("explain", model, data, "--row", 3, "--json", "-o", out) == 0
-    (told,) = json.loads(capsys.readouterr().out)["rows"]
+    (result,) = result_of(capsys, "explain", model, data, "--row", 3, "--json", "-o", out)["rows"]
     coef = peckorder.load(model).ranker_.coef_
     scaled = (X[2] - X.mean(axis=0)) / X.std(axis=0)
     expected = dict(zip("abc", coef * scaled, strict=True))
-    for part in told["features"]:
+    for part in result["features"]:
         np.testing.assert_allclose(part["adds"], expected[part["feature"]], rtol=1e-9)
         assert part["value"] == X[2, "abc".index(part["feature"])]
-    size = [abs(part["adds"]) for part in told["features"]]
+    size = [abs(part["adds"]) for part in result["features"]]
     assert size == sorted(size, reverse=True)
     every = read_columns(out)
     assert every.names == ("a", "b", "c", "constant", "score")
-    np.testing.assert_allclose(every.arrays["score"][2], told["score"], rtol=1e-12)
-    assert run("explain", model, data, "--top", 1) == 0
-    shown = capsys.readouterr().out
+    np.testing.assert_allclose(every.arrays["score"][2], result["score"], rtol=1e-12)
+    shown = output_of(capsys, "explain", model, data, "--top", 1)
     assert "row 1: score" in shown
     assert "2 others" in shown
 
@@ -88,13 +85,11 @@ def test_explain_a_rating(tmp_path, capsys):
     model.save(path)
     user, item = model.users_[1], model.items_[2]
     words = ("explain", path, "--user", user, "--item", item)
-    assert run(*words, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    result = result_of(capsys, *words, "--json")
     found = model.explain(user, item)
-    assert told["score"] == found.score
-    assert [part["adds"] for part in told["by_items"]] == found.by_items.tolist()
-    assert run(*words) == 0
-    assert "by others who rated it" in capsys.readouterr().out
+    assert result["score"] == found.score
+    assert [part["adds"] for part in result["by_items"]] == found.by_items.tolist()
+    assert "by others who rated it" in output_of(capsys, *words)
     assert check_refused(capsys, *words[:4], "--item", "nothing") == (
         "explain: item must be one that the model knows; got 'nothing'."
     )
@@ -102,16 +97,14 @@ def test_explain_a_rating(tmp_path, capsys):
 
 def test_info_tells_what_is_in_a_file(trained, capsys):
     _, model = trained
-    assert run("info", model, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["class"], told["kept_as"]) == ("MPRank", "TableRanker")
-    assert told["parameters"]["C"] == 1.0
-    assert told["feature_names"] == ["a", "b", "c"]
-    assert told["scaled_as"][0].startswith("(a - ")
-    assert told["written_by"] == f"peckorder {peckorder.__version__}"
-    assert (told["format"], told["checksum"]) == (1, "ok")
-    assert run("info", model) == 0
-    shown = capsys.readouterr().out
+    result = result_of(capsys, "info", model, "--json")
+    assert (result["class"], result["kept_as"]) == ("MPRank", "TableRanker")
+    assert result["parameters"]["C"] == 1.0
+    assert result["feature_names"] == ["a", "b", "c"]
+    assert result["scaled_as"][0].startswith("(a - ")
+    assert result["written_by"] == f"peckorder {peckorder.__version__}"
+    assert (result["format"], result["checksum"]) == (1, "ok")
+    shown = output_of(capsys, "info", model)
     assert "feature names  a, b, c" in shown
     assert "checksum       ok" in shown
 
@@ -131,14 +124,12 @@ def test_data_lists_what_is_here(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("PECKORDER_CACHE", str(tmp_path / "cache"))
     (tmp_path / "ml-100k").mkdir()
     (tmp_path / "ml-100k" / "u.data").write_text("1\t1\t5\t0\n")
-    assert run("data", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["ml-100k"]["found"] == str(tmp_path / "ml-100k")
-    assert told["jester"]["found"] is None
-    for entry in told.values():
+    result = result_of(capsys, "data", "--json")
+    assert result["ml-100k"]["found"] == str(tmp_path / "ml-100k")
+    assert result["jester"]["found"] is None
+    for entry in result.values():
         assert hasattr(datasets, entry["loader"].rpartition(".")[2])
-    assert run("data") == 0
-    shown = capsys.readouterr().out
+    shown = output_of(capsys, "data")
     assert f"here: {tmp_path / 'ml-100k'}" in shown
     assert "peckorder data fetch jester" in shown
 
@@ -174,8 +165,7 @@ def test_data_fetch_refuses(capsys, name, sentence):
     "command", ["fit", "rank", "evaluate", "fuse", "explain", "info", "data", "compare"]
 )
 def test_help_has_an_example(command, capsys):
-    assert run(command, "--help") == 0
-    shown = capsys.readouterr().out
+    shown = output_of(capsys, command, "--help")
     assert "Usage:" in shown
     if command != "data":
         assert "Example: " in shown

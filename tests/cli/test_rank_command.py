@@ -8,7 +8,16 @@ import pytest
 import peckorder
 from peckorder.gaps import cut_at_gap, gaps
 from peckorder.tables.files.read import read_columns
-from support.command_line import check_refused, give_standard_input, run, table, write_table
+from support.command_line import (
+    check_refused,
+    give_standard_input,
+    output_of,
+    result_of,
+    run,
+    table,
+    write_table,
+)
+from support.tables import written
 
 
 @pytest.fixture(scope="module")
@@ -127,8 +136,7 @@ def test_a_query_that_comes_again(trained, tmp_path, capsys):
 
 
 def test_missing_features_are_named_and_others_ignored(trained, tmp_path, capsys):
-    file = tmp_path / "n.csv"
-    file.write_text("qid,b,extra,colour\n1,0.5,9,red\n")
+    file = written(tmp_path / "n.csv", "qid,b,extra,colour\n1,0.5,9,red\n")
     assert check_refused(capsys, "rank", trained / "m.peckorder", file) == (
         f"rank: {file} must have all columns that the model learnt from; got none for "
         "a, c. It has qid, b, extra, colour."
@@ -163,8 +171,7 @@ def test_letor_with_more_and_fewer_features(tmp_path, names, capsys):
     file, out = tmp_path / "test.txt", tmp_path / "o.csv"
     file.write_text("\n".join(lines))
     words = ("rank", tmp_path / "m.peckorder", file, "-o", out, "--rows", 50)
-    assert run(*words, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["lists"] == 12
+    assert result_of(capsys, *words, "--json")["lists"] == 12
     found = read_columns(out)
     assert found.names[:3] == ("target", "qid", "docid")
     np.testing.assert_allclose(found.arrays["score"], expected, rtol=1e-13)
@@ -243,8 +250,8 @@ def test_a_run_has_places(trained, tmp_path, capsys):
 def test_says_what_columns_were_taken_for(trained, tmp_path, capsys):
     out = ("-o", tmp_path / "o.csv")
     assert ranks(trained, "m", *out, "--json") == 0
-    told = json.loads(capsys.readouterr().out)["taken"]
-    assert told == {
+    result = json.loads(capsys.readouterr().out)["taken"]
+    assert result == {
         "qid": ["query", "as the model learnt"],
         "docid": ["document", "its name"],
         "grade": ["target", "as the model learnt"],
@@ -255,8 +262,9 @@ def test_says_what_columns_were_taken_for(trained, tmp_path, capsys):
     assert "  docid: document (--docid)" in shown
     bare = pd.read_csv(trained / "w.csv").drop(columns="qid")
     bare.to_csv(tmp_path / "bare.csv", index=False)
-    assert run("rank", trained / "m.peckorder", tmp_path / "bare.csv", *out) == 0
-    assert "No column of queries: all rows are one list" in capsys.readouterr().out
+    assert "No column of queries: all rows are one list" in output_of(
+        capsys, "rank", trained / "m.peckorder", tmp_path / "bare.csv", *out
+    )
 
 
 def test_several_files_are_for_models_of_runs(trained, capsys):
@@ -277,12 +285,10 @@ def test_files_with_formulas_for_names_are_read_as_before(tmp_path, capsys):
     file, out = write_table(tmp_path / "w.csv"), tmp_path / "o.csv"
     assert run("rank", tmp_path / "old.peckorder", file, "-o", out, "--quiet") == 0
     np.testing.assert_allclose(read_columns(out).arrays["score"], expected, rtol=1e-12)
-    assert run("info", tmp_path / "old.peckorder", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["feature_names"] == ["a", "colour=red"]
-    assert told["scaled_as"] == names
-    assert run("explain", tmp_path / "old.peckorder", file, "--json") == 0
-    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    result = result_of(capsys, "info", tmp_path / "old.peckorder", "--json")
+    assert result["feature_names"] == ["a", "colour=red"]
+    assert result["scaled_as"] == names
+    (row,) = result_of(capsys, "explain", tmp_path / "old.peckorder", file, "--json")["rows"]
     assert {part["feature"] for part in row["features"]} == {"a", "colour=red"}
 
 

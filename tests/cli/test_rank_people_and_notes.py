@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from support.command_line import check_refused, run
+from support.command_line import check_refused, output_of, result_of, run
+from support.tables import written
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +28,7 @@ def people(tmp_path_factory):
 
 def test_files_without_names_need_no_flags(people, tmp_path, capsys):
     data, out = people.parent / "u.data", tmp_path / "o.jsonl"
-    assert run("rank", people, data, "--json", "-o", out) == 0
-    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    (note,) = result_of(capsys, "rank", people, data, "--json", "-o", out)["notes"]
     n_rows = len(data.read_text().splitlines())
     assert note.startswith(f"{n_rows} rows have a rating that the model was fitted to")
     named = ("--columns", "user,item,rating,time", "--quiet")
@@ -43,8 +43,7 @@ def test_files_without_names_need_no_flags(people, tmp_path, capsys):
 def test_one_unknown_item_does_not_cost_the_others(people, tmp_path, capsys, how):
     data, out = tmp_path / "t.csv", tmp_path / "o.jsonl"
     data.write_text("user,item\n1,999\n1,103\n77,103\n1,107\n")
-    assert run("rank", people, data, "--json", *how, "-o", out) == 0
-    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    (note,) = result_of(capsys, "rank", people, data, "--json", *how, "-o", out)["notes"]
     assert note.startswith("2 rows have a user or an item that the model does not know")
     assert "row 1 ('1', '999')" in note
     rows = [json.loads(line) for line in out.read_text().splitlines()]
@@ -66,8 +65,7 @@ def test_one_unknown_item_does_not_cost_the_others(people, tmp_path, capsys, how
 
 def test_one_item_for_one_person(people, tmp_path, capsys):
     command = ("rank", people, "--user", 1, "--out-format", "jsonl")
-    assert run(*command, "--item", 103) == 0
-    (line,) = capsys.readouterr().out.splitlines()
+    (line,) = output_of(capsys, *command, "--item", 103).splitlines()
     row = json.loads(line)
     assert (row["user"], row["item"], row["position"]) == ("1", "103", 1)
     assert "item must be one" in check_refused(capsys, *command, "--item", "x")
@@ -97,8 +95,8 @@ def test_values_that_were_not_learnt_are_counted(trained, tmp_path, capsys):
     data, out = tmp_path / "t.csv", tmp_path / "o.csv"
     text = trained[0].read_text()
     data.write_text(text.replace("red", "mauve", 3))
-    assert run("rank", trained[1], data, "--rows", 50, "--json", "-o", out) == 0
-    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    words = ("rank", trained[1], data, "--rows", 50, "--json", "-o", out)
+    (note,) = result_of(capsys, *words)["notes"]
     assert note.startswith("colour: 3 rows have a value that the model has not learnt")
     assert "'mauve'" in note
 
@@ -119,14 +117,12 @@ def test_a_file_that_was_ranked_before_is_ranked_anew(people, tmp_path, capsys, 
     found = _ranked(people, old, tmp_path / "o.jsonl", *how)
     assert found == _ranked(people, fresh, tmp_path / "f.jsonl", *how)
     assert found
-    assert run("rank", people, old, "--json", "-o", tmp_path / "o.csv") == 0
-    notes = json.loads(capsys.readouterr().out)["notes"]
+    notes = result_of(capsys, "rank", people, old, "--json", "-o", tmp_path / "o.csv")["notes"]
     assert notes[0].startswith("score, position, gap, above_cut of ")
 
 
 def test_rows_without_a_user_come_last_without_a_score(people, tmp_path):
-    data = tmp_path / "t.csv"
-    data.write_text("user,item\n,103\n1,103\n,107\n1,107\n")
+    data = written(tmp_path / "t.csv", "user,item\n,103\n1,103\n,107\n1,107\n")
     found = _ranked(people, data, tmp_path / "o.jsonl")
     gone = [row for row in found if row["user"] is None]
     assert [(row["score"], row["position"]) for row in gone] == [(None, 1), (None, 2)]
@@ -135,8 +131,7 @@ def test_rows_without_a_user_come_last_without_a_score(people, tmp_path):
 
 @pytest.mark.parametrize("other", ["1_0", "010", "+10", "10.0"])
 def test_ids_are_those_that_are_written_so(people, tmp_path, capsys, other):
-    data = tmp_path / "t.csv"
-    data.write_text(f"user,item\n{other},103\n10,103\n")
+    data = written(tmp_path / "t.csv", f"user,item\n{other},103\n10,103\n")
     rows = _ranked(people, data, tmp_path / "o.jsonl")
     assert [row["score"] is None for row in rows] == [True, False]
     for command in ("rank", "explain"):
@@ -156,8 +151,7 @@ def test_a_score_of_the_file_is_not_lost_without_a_word(trained, tmp_path, capsy
     data, out = tmp_path / "t.csv", tmp_path / "o.csv"
     data.write_text(trained[0].read_text().replace(",grade\n", ",score\n"))
     command = ("rank", trained[1], data, "--rows", 50, "--json", "-o", out)
-    assert run(*command) == 0
-    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    (note,) = result_of(capsys, *command)["notes"]
     assert note == (
         f"score of {data}: left out, since `rank` writes its own. Give what you want "
         "to keep another name."

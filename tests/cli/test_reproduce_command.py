@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from peckorder import experiments
+from support.command_line import output_of, result_of
 from support.command_line import run as run_command
 
 
@@ -16,8 +17,7 @@ def run(*arguments):
 
 
 def test_without_a_name_it_lists_the_papers(capsys):
-    assert run() == 0
-    shown = capsys.readouterr().out
+    shown = output_of(capsys, "reproduce")
     for name in experiments.NAMES:
         assert name in shown
 
@@ -51,8 +51,9 @@ def test_writes_the_page_and_the_results_and_prints_the_tables(capsys, tmp_path,
     whole = experiments.find("crammer-singer-2001")
     small = replace(whole, parts=whole.parts[:1])
     monkeypatch.setattr(experiments, "find", lambda name: small)
-    assert run("crammer-singer-2001", "--out", str(tmp_path), "--jobs", "1") == 0
-    shown = capsys.readouterr().out
+    shown = output_of(
+        capsys, "reproduce", "crammer-singer-2001", "--out", str(tmp_path), "--jobs", "1"
+    )
     assert "What holds" in shown
     assert "PRank" in shown
     stem = tmp_path / "crammer-singer-2001-quick"
@@ -101,6 +102,5 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
 
 
 def test_papers_as_json(capsys):
-    assert run("--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert list(told["papers"]) == list(experiments.NAMES)
+    result = result_of(capsys, "reproduce", "--json")
+    assert list(result["papers"]) == list(experiments.NAMES)

@@ -10,6 +10,7 @@ import peckorder
 from peckorder import reports
 from peckorder._core.text_files import check_target, whole_file
 from support.command_line import check_refused, run
+from support.tables import written
 
 
 def _read(path, found):
@@ -70,8 +71,7 @@ def test_devices_stay():
 
 
 def test_what_is_open_is_written_to_as_it_was_opened(tmp_path):
-    path = tmp_path / "log"
-    path.write_bytes(b"old\n")
+    path = written(tmp_path / "log", b"old\n")
     with path.open("ab") as log, whole_file(f"/dev/fd/{log.fileno()}") as file:
         file.write(b"new\n")
     assert path.read_bytes() == b"old\nnew\n"

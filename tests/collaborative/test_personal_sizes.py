@@ -38,12 +38,12 @@ def test_a_person_with_a_date_for_a_name_keeps_all_ratings():
     users, items, values = ratings.triples()
     days = np.datetime64("2020-01-01") + np.searchsorted(ratings.users, users)
     dated = Ratings(days, items, values)
-    who = dated.users[3]
-    n_rated = len(dated.of(who)[0])
-    new = np.setdiff1d(dated.items, dated.of(who)[0])[0]
+    user = dated.users[3]
+    n_rated = len(dated.of(user)[0])
+    new = np.setdiff1d(dated.items, dated.of(user)[0])[0]
     model = PersonalRanker(n_factors=2, random_state=0).fit(dated)
-    model.update(who, new, 3.0)
-    assert len(model._rated(who)[0]) == n_rated + 1
+    model.update(user, new, 3.0)
+    assert len(model._rated(user)[0]) == n_rated + 1
     assert len(dated.restrict(users=dated.users[:2]).users) == 2
 
 
@@ -52,10 +52,10 @@ def test_no_references_raise_and_oneself_is_none():
     expected = r"^PersonalRanker: references must be .*; got an empty list\.$"
     with pytest.raises(ValueError, match=expected):
         PersonalRanker(references=[]).fit(ratings)
-    who = ratings.users[3]
-    model = PersonalRanker(references=[who]).fit(ratings)
-    items, values = ratings.of(who)
-    shift = values.mean() - model.predict(who, items).mean()
+    user = ratings.users[3]
+    model = PersonalRanker(references=[user]).fit(ratings)
+    items, values = ratings.of(user)
+    shift = values.mean() - model.predict(user, items).mean()
     assert_allclose(shift, 0.0, atol=1e-9)
 
 

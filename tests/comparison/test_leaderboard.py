@@ -1,14 +1,12 @@
 """`peckorder.compare` gives what the command gives, for frames and files alike."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import peckorder
-from support.command_line import run
+from support.command_line import result_of
 
 RANKERS = ["PRank", "MPRank", "RankBoost"]
 N = 90
@@ -36,8 +34,7 @@ def test_the_leaderboard_and_the_model_are_those_of_the_command(board, tmp_path,
     FRAME.to_parquet(tmp_path / "t.parquet")
     words = ("compare", tmp_path / "t.parquet", "--folds", "3", "--rankers", ",".join(RANKERS))
     saved, page = tmp_path / "m.peckorder", tmp_path / "page.html"
-    assert run(*words, "--save", saved, "-o", page, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    found = result_of(capsys, *words, "--save", saved, "-o", page, "--json")
     assert [(e["ranker"], e["mean rank loss"]) for e in found["leaderboard"]] == means(board)
     assert board.task == found["task"] == "ordinal"
     assert board.best_name_ == found["saved"]["ranker"]

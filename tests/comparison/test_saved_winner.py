@@ -105,13 +105,13 @@ def test_of_a_table(task, name, tmp_path):
     loaded = peckorder.load(tmp_path / "m.peckorder")
     frame = pd.DataFrame(dict(test.arrays))
     rows = ModelRows.of(loaded)
-    told = rows.added(rows.matrix(test))
+    added = rows.added(rows.matrix(test))
     y, zeros = test.arrays["label"], np.zeros(len(test), dtype=int)
     if case.kind == "ordinal":
         of_level = np.array(case.classes, dtype=object)
         assert loaded.predict(frame).tolist() == of_level[answers.astype(int)].tolist()
-        assert told["predicted"].tolist() == loaded.predict(frame).tolist()
-        np.testing.assert_array_equal(told["score"], loaded.decision_function(frame))
+        assert added["predicted"].tolist() == loaded.predict(frame).tolist()
+        np.testing.assert_array_equal(added["score"], loaded.decision_function(frame))
         assert loaded.classes_.tolist() == list(case.classes)
         level = {label: k for k, label in enumerate(case.classes)}
         truth = np.array([level[label] for label in y.tolist()])
@@ -120,11 +120,11 @@ def test_of_a_table(task, name, tmp_path):
         steps = measuring(found)["mean rank loss"].mean()
         assert -loaded.score(frame, y) == pytest.approx(steps)
     else:
-        found, wanted = told["score"], answers
-        if "predicted" not in told:
+        found, wanted = added["score"], answers
+        if "predicted" not in added:
             np.testing.assert_array_equal(loaded.predict(frame), found)
         else:
-            assert set(told["predicted"].tolist()) <= set(y.tolist())
+            assert set(added["predicted"].tolist()) <= set(y.tolist())
         measuring = of_pairs(y.astype(float), zeros)
         if case.kind == "graded":
             measuring = of_lists(y, test.arrays["qid"], ["disagreement"])

@@ -12,6 +12,7 @@ from peckorder import datasets
 from peckorder.datasets.fetching import download
 from peckorder.datasets.fetching.publishers import PUBLISHED
 from peckorder.exceptions import DataError, DownloadError, MissingDataError
+from support.tables import written
 
 U_DATA = "1\t7\t5\t1\n1\t9\t3\t2\n2\t9\t1\t3\n"
 
@@ -194,8 +195,7 @@ def test_a_file_that_has_changed_is_refused(server, tmp_path):
 def test_what_changes_on_the_disk_is_refused(server, tmp_path):
     server.files["ml-100k.zip"] = archive()
     fetch(server)
-    path = tmp_path / "cache" / "ml-100k" / "ml-100k.zip"
-    path.write_bytes(archive(U_DATA + "3\t7\t1\t4\n"))
+    path = written(tmp_path / "cache" / "ml-100k" / "ml-100k.zip", archive(U_DATA + "3\t7\t1\t4\n"))
     for load in (datasets.load_movielens_100k, datasets.fetch_movielens_100k):
         with pytest.raises(DataError, match="recorded when it was downloaded; got sha"):
             load()

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from peckorder.datasets import dump_letor, iter_letor, load_letor
 from peckorder.exceptions import DataError
+from support.tables import written
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -168,8 +169,7 @@ def test_equal_rows_are_equal_bytes(tmp_path):
 
 
 def test_a_failure_leaves_the_old_file(tmp_path):
-    path = tmp_path / "rows.txt"
-    path.write_text("as it was")
+    path = written(tmp_path / "rows.txt", "as it was")
     expected = r"^dump_letor: qid must be words without spaces and '#'; got 'a b'\.$"
     with pytest.raises(DataError, match=expected):
         dump_letor([[1.0]], [1], path, qid=["a b"])

@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 from peckorder import datasets
 from peckorder.exceptions import DataError, MissingDataError
 from support.helpers import exactly
+from support.tables import written
 from support.workbooks import row_of, workbook
 
 U_DATA = "1\t7\t5\t881250949\n1\t9\t3\t881250950\n2\t9\t1\t881250951\n"
@@ -186,8 +187,7 @@ def test_without_data_the_message_says_what_to_get(tmp_path, name, words):
 
 
 def test_a_file_where_a_folder_must_be(tmp_path, monkeypatch):
-    path = tmp_path / "ml-100k.zip"
-    path.write_bytes(b"")
+    path = written(tmp_path / "ml-100k.zip", b"")
     for name, given in (("folder", path), ("PECKORDER_DATA", None)):
         sentence = (
             f"load_movielens_100k: {name} must be a folder; got the file "

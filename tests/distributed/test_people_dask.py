@@ -15,7 +15,7 @@ from peckorder.distributed.cluster import client as _cluster
 from peckorder.distributed.people.workers import OnDask, Run, WorkerCrashes
 from peckorder.exceptions import ClusterError
 from support.helpers import exactly
-from support.worker_tasks import Deadly, Unlucky, all_of
+from support.worker_tasks import Crashing, Unlucky, all_of
 
 RATINGS = make_ratings(60, 30, random_state=1)
 # Sockets and loops that Dask itself leaves to be collected.
@@ -113,7 +113,7 @@ def test_what_is_shared_is_sent_again_if_its_only_worker_dies(start_cluster):
 def test_people_who_crash_workers_are_found(start_cluster, tmp_path):
     found = []
     with start_cluster(2) as client:
-        workers = OnDask(Deadly({7: 99}, str(tmp_path)), client)
+        workers = OnDask(Crashing({7: 99}, str(tmp_path)), client)
         workers.attempts = 1
         run = Run(workers, range(12), lambda lot: found.extend(r.row for r in lot))
         with pytest.raises(WorkerCrashes) as caught:

@@ -18,7 +18,7 @@ from peckorder.distributed.people import fit_people as _people
 from peckorder.distributed.people.workers import Processes, Run, WorkerCrashes
 from peckorder.exceptions import ClusterError
 from support.helpers import exactly
-from support.worker_tasks import Deadly, all_of
+from support.worker_tasks import Crashing, all_of
 
 RATINGS = make_ratings(60, 30, random_state=1)
 SOURCES, TESTS = Path(_people.__file__).parents[3], Path(__file__).parents[1]
@@ -75,7 +75,7 @@ def test_a_killed_process_changes_nothing(name, model, n_jobs, tmp_path, monkeyp
 
 def run_of(task, attempts=3):
     """Learn all rows in two processes; return the models, and who ended processes."""
-    found, guilty, is_complete = {}, [], True
+    found, crashing, is_complete = {}, [], True
 
     def take(records):
         for record in records:
@@ -87,30 +87,30 @@ def run_of(task, attempts=3):
     try:
         Run(workers, range(12), take).finish()
     except WorkerCrashes as crashes:
-        guilty, is_complete = crashes.rows, crashes.is_complete
+        crashing, is_complete = crashes.rows, crashes.is_complete
     finally:
         workers.close()
     assert is_complete
-    return found, guilty
+    return found, crashing
 
 
 @pytest.mark.slow
 def test_people_who_crash_processes_are_found_and_all_others_learnt(tmp_path):
-    found, guilty = run_of(Deadly({7: 99}, str(tmp_path)), attempts=1)
-    assert guilty == [7]
+    found, crashing = run_of(Crashing({7: 99}, str(tmp_path)), attempts=1)
+    assert crashing == [7]
     assert found == {row: str(row).encode() for row in range(12) if row != 7}
 
 
 @pytest.mark.slow
 def test_people_who_crash_a_process_once_are_learnt(tmp_path):
-    found, guilty = run_of(Deadly({0: 1, 11: 1}, str(tmp_path)))
-    assert guilty == []
+    found, crashing = run_of(Crashing({0: 1, 11: 1}, str(tmp_path)))
+    assert crashing == []
     assert found == {row: str(row).encode() for row in range(12)}
 
 
 @pytest.mark.slow
 def test_questions_to_lost_workers_end(tmp_path):
-    task = Deadly(dict.fromkeys(range(12), 99), str(tmp_path))
+    task = Crashing(dict.fromkeys(range(12), 99), str(tmp_path))
     workers = Processes(task, 1)
     workers.attempts = 1
     try:
@@ -124,14 +124,14 @@ def test_questions_to_lost_workers_end(tmp_path):
 
 
 def test_they_are_named(monkeypatch):
-    class Hopeless:
+    class AlwaysCrashing:
         def __init__(self, workers, rows, take):
             self.rows = list(rows)
 
         def finish(self):
             raise WorkerCrashes(self.rows[:7], is_complete=True)
 
-    monkeypatch.setattr(_people, "Run", Hopeless)
+    monkeypatch.setattr(_people, "Run", AlwaysCrashing)
     sentence = (
         "fit_people: worker processes crashed repeatedly while training 0, 1, 2, 3, 4 "
         "and 2 more (out of memory?). All others are trained. What is trained is in "

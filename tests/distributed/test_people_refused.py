@@ -14,6 +14,7 @@ from peckorder.distributed import fit_people, open_people
 from peckorder.distributed.people import store_parquet
 from peckorder.exceptions import DataError, MissingExtraError, ModelFileError
 from support.helpers import exactly
+from support.tables import written
 from support.worker_tasks import SMALL_RATINGS
 
 STORES = pytest.mark.parametrize("name", ["people", "people.sqlite"])
@@ -290,8 +291,7 @@ def test_a_database_of_something_else(tmp_path):
 
 
 def test_a_file_where_a_folder_should_be(tmp_path):
-    path = tmp_path / "people"
-    path.write_text("text")
+    path = written(tmp_path / "people", "text")
     sentence = f"fit_people: store must be a folder, or end in .sqlite; got {str(path)!r}, a file."
     with pytest.raises(DataError, match=exactly(sentence)):
         fit(store=path)

@@ -74,13 +74,13 @@ def test_a_worker_killed_does_not_change_the_model(client, monkeypatch, n_before
     asked = []
     ask = rankboost.DaskShards._ask
 
-    def kill_later(crew, shards, question, *arguments):
+    def kill_later(shards, some_shards, question, *arguments):
         if len(asked) == n_before:
-            address = crew._shards[min(crew._shards)].address
-            pid = crew._client.run(os.getpid, workers=[address])[address]
+            address = shards._shards[min(shards._shards)].address
+            pid = shards._client.run(os.getpid, workers=[address])[address]
             os.kill(pid, signal.SIGKILL)
         asked.append(question)
-        return ask(crew, shards, question, *arguments)
+        return ask(shards, some_shards, question, *arguments)
 
     monkeypatch.setattr(rankboost.DaskShards, "_ask", kill_later)
     parts = in_chunks(X, y, qid)
@@ -93,9 +93,9 @@ def test_the_answers_of_some_shards_are_not_all():
     class Partitions(list):
         client = None
 
-    crew = rankboost.DaskShards(Partitions("ab"), RankBoost())
+    shards = rankboost.DaskShards(Partitions("ab"), RankBoost())
     with pytest.raises(Lost):
-        crew.ask("counts")  # nobody has made a shard yet
+        shards.ask("counts")  # nobody has made a shard yet
 
 
 @pytest.mark.slow
@@ -108,12 +108,12 @@ def test_rows_that_cannot_be_had_again_are_an_error(client, monkeypatch):
     asked = []
     ask = rankboost.DaskShards._ask
 
-    def kill_later(crew, shards, question, *arguments):
+    def kill_later(shards, some_shards, question, *arguments):
         if len(asked) == 5:
             for pid in client.run(os.getpid).values():
                 os.kill(pid, signal.SIGKILL)
         asked.append(question)
-        return ask(crew, shards, question, *arguments)
+        return ask(shards, some_shards, question, *arguments)
 
     monkeypatch.setattr(rankboost.DaskShards, "_ask", kill_later)
     model = RankBoost(max_bins=20, n_rounds=15)

@@ -21,6 +21,7 @@ from peckorder.experiments.framework.statistics import (
 )
 from peckorder.metrics import half_width
 from peckorder.reports import Table
+from support.tables import written
 
 
 @dataclass(frozen=True)
@@ -149,8 +150,7 @@ def test_a_journal_survives_a_line_cut_short(tmp_path):
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"not json\n", b"\xff\xfe\n{}\n"])
 def test_a_journal_of_something_else_is_begun_anew(content, tmp_path):
-    path = tmp_path / "j"
-    path.write_bytes(content)
+    path = written(tmp_path / "j", content)
     assert entries(path, {"seed": 0}) == [None] * 3
     assert path.read_bytes() == b'{"run": {"seed": 0}}\n'
     aside = tmp_path / "j.old"
@@ -188,8 +188,7 @@ def test_a_run_says_what_it_took_over(tmp_path):
 
 
 def test_data_are_read_anew_in_every_run(tmp_path):
-    path = tmp_path / "x"
-    path.write_text("1")
+    path = written(tmp_path / "x", "1")
     experiment = toy(load=lambda config, folder: np.array([float(path.read_text())]))
     first = experiments.run(experiment).parts[0].data
     path.write_text("2")

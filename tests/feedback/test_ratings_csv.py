@@ -11,6 +11,7 @@ from peckorder import Ratings
 from peckorder.datasets import load_ratings, load_ratings_matrix
 from peckorder.exceptions import DataError
 from support.helpers import exactly
+from support.tables import written
 
 
 def read(text, **options):
@@ -91,8 +92,9 @@ def test_many_blocks_of_lines():
 
 
 def test_latin_letters(tmp_path):
-    path = tmp_path / "a.csv.gz"
-    path.write_bytes(gzip.compress("user,item,rating\nJosé,1,5\n".encode("latin-1")))
+    path = written(
+        tmp_path / "a.csv.gz", gzip.compress("user,item,rating\nJosé,1,5\n".encode("latin-1"))
+    )
     assert load_ratings(path, encoding="latin-1").users.tolist() == ["José"]
     sentence = (
         "read_csv: line 2 must be utf-8 text; got 'Jos\ufffd,1,5'. Give its encoding, "
@@ -108,8 +110,7 @@ def test_latin_letters(tmp_path):
 @pytest.mark.parametrize("name", ["a.tsv", "a.TSV.gz"])
 def test_tabs_by_the_name_of_the_file(tmp_path, name):
     text = b"user\titem\trating\nann\t7\t5\n"
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    path = written(tmp_path / name, gzip.compress(text) if name.endswith("gz") else text)
     assert rows(load_ratings(path)) == [("ann", 7, 5.0)]
     path.write_bytes(text.replace(b"\t", b";"))
     assert rows(load_ratings(path, sep=";")) == [("ann", 7, 5.0)]

@@ -32,12 +32,12 @@ def check_wheel(path: Path) -> None:
     """Every file of the package is there, with what pip wants to know; no more."""
     assert path.name.endswith("-py3-none-any.whl"), path.name
     names = set(ZipFile(path).namelist())
-    told = {name for name in names if PurePosixPath(name).parts[0] != "peckorder"}
+    others = {name for name in names if PurePosixPath(name).parts[0] != "peckorder"}
     assert {"peckorder/py.typed", "peckorder/reports/page.html.j2"} <= names
-    assert names - told == own_files(), (names - told) ^ own_files()
+    assert names - others == own_files(), (names - others) ^ own_files()
     about = path.name.removesuffix("-py3-none-any.whl") + ".dist-info"
-    assert {PurePosixPath(name).parts[0] for name in told} == {about}, told
-    assert f"{about}/licenses/LICENSE" in told, told
+    assert {PurePosixPath(name).parts[0] for name in others} == {about}, others
+    assert f"{about}/licenses/LICENSE" in others, others
 
 
 def check_sdist(path: Path) -> None:

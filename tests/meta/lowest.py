@@ -24,11 +24,11 @@ def lowest(requirement: str) -> str:
 
 def lowest_versions() -> list[str]:
     """Return a constraint for each requirement."""
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    extras = told["project"]["optional-dependencies"]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = declared["project"]["optional-dependencies"]
     used = [*extras["cli"], *extras["frames"], *extras["dask"]]
-    asked = told["project"]["dependencies"] + used
-    tools = {name_of(tool) for tool in told["dependency-groups"]["test"]}
+    asked = declared["project"]["dependencies"] + used
+    tools = {name_of(tool) for tool in declared["dependency-groups"]["test"]}
     tools -= {name_of(requirement) for requirement in extras["dask"]}
     # ONNX is asked for by an extra and by tests: pip finds one that goes with the rest.
     tools -= {name_of(requirement) for requirement in extras["onnx"]}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from peckorder.reports import Chart, Curve, Report, Section, Table, render
+from support.tables import written
 
 BROWSER = next(
     filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
@@ -37,8 +38,9 @@ def report():
 
 
 def ask(tmp_path, width, *flags):
-    page = tmp_path / "page.html"
-    page.write_text(render(report()).replace("</body>", QUESTION + "</body>"))
+    page = written(
+        tmp_path / "page.html", render(report()).replace("</body>", QUESTION + "</body>")
+    )
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", *flags]
     command += [f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={width},900"]
     try:

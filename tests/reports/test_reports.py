@@ -11,6 +11,7 @@ import pytest
 from peckorder import reports
 from peckorder.exceptions import MissingExtraError
 from peckorder.reports import Chart, Curve, Dot, Dots, Report, Section, Table, charts, render, write
+from support.tables import written
 
 
 def curve(label="PRank", n_points=50, end=0.4):
@@ -245,8 +246,7 @@ def test_writes_what_it_renders(tmp_path):
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    path = tmp_path / "page.html"
-    path.write_text("old")
+    path = written(tmp_path / "page.html", "old")
 
     def fail(source, target):
         raise OSError("disk is gone")

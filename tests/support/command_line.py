@@ -1,6 +1,7 @@
 """Commands run in this process, and small files for them."""
 
 import io
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,17 @@ def run(*arguments):
     except SystemExit as left:
         return left.code
     return 0
+
+
+def output_of(capsys, *arguments):
+    """Run a command, which must succeed; return what it prints."""
+    assert run(*arguments) == 0
+    return capsys.readouterr().out
+
+
+def result_of(capsys, *arguments):
+    """Run a command with --json, which must succeed; return its result."""
+    return json.loads(output_of(capsys, *arguments))
 
 
 def check_refused(capsys, *arguments):

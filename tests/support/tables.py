@@ -13,3 +13,9 @@ def table(**arrays):
 def text(*cells):
     """Return a column of text."""
     return np.array(cells, dtype=object)
+
+
+def written(path, content):
+    """Write a file of text or bytes; return its path."""
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path

@@ -31,7 +31,7 @@ def all_of(people):
 
 
 @dataclass(frozen=True)
-class Deadly:
+class Crashing:
     """A task whose models are rows; some rows end their process, the first times."""
 
     # How often each row does.
@@ -55,7 +55,7 @@ class Deadly:
         return str(model).encode()
 
 
-class Busy(Deadly):
+class Busy(Crashing):
     """A task that keeps all threads of its process waiting, as a decomposition does."""
 
     def learn(self, row, rated, values):
@@ -63,7 +63,7 @@ class Busy(Deadly):
         ctypes.PyDLL(None).sleep(60)
 
 
-class Unlucky(Deadly):
+class Unlucky(Crashing):
     """A task that ends the second process that receives it."""
 
     def __reduce__(self):

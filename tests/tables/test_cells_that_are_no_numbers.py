@@ -1,18 +1,16 @@
 """One odd cell must not silently cost a column, nor an id become a feature."""
 
-import json
-
 import numpy as np
 import pytest
 
 from peckorder.tables.files.read import iter_columns, read_columns
-from support.command_line import run
+from support.command_line import result_of
+from support.tables import written
 
 
 @pytest.mark.parametrize("mark", ["?", "n/a", "NA", "null", "-", " ? "])
 def test_marks_of_missing_values_are_empty_cells(tmp_path, mark):
-    path = tmp_path / "t.csv"
-    path.write_text(f"size,colour\n1.5,red\n{mark},{mark}\n2,blue\n")
+    path = written(tmp_path / "t.csv", f"size,colour\n1.5,red\n{mark},{mark}\n2,blue\n")
     table = read_columns(path)
     np.testing.assert_array_equal(table.arrays["size"], [1.5, np.nan, 2.0])
     assert table.arrays["colour"].tolist() == ["red", mark, "blue"]
@@ -30,8 +28,7 @@ def test_a_column_with_few_odd_cells_is_named(tmp_path):
 
 
 def test_decimal_commas(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("size;n;mixed\n1,5;1;1,5\n-2;2;2.5\n,25;3;1\n")
+    path = written(tmp_path / "t.csv", "size;n;mixed\n1,5;1;1,5\n-2;2;2.5\n,25;3;1\n")
     table = read_columns(path)
     np.testing.assert_array_equal(table.arrays["size"], [1.5, -2.0, 0.25])
     assert table.arrays["mixed"].tolist() == ["1,5", "2.5", "1"]
@@ -53,8 +50,7 @@ def test_ids_are_not_learnt_from(tmp_path, capsys, lacks_labels):
         lines.append(f"{k + 1},{member},{rng.integers(9**5)},x{k},{value},{grade}")
     path.write_text("\n".join(lines).replace("part", "sku").replace("made", "date"))
     command = ("compare", path, "--rankers", "PRank", "--json")
-    assert run(*command, "-o", tmp_path / "r.html") == 0
-    taken = json.loads(capsys.readouterr().out)["taken"]
+    taken = result_of(capsys, *command, "-o", tmp_path / "r.html")["taken"]
     assert taken["nr"] == ["left out", "the numbers of rows, by its values"]
     assert taken["member"][1].startswith("an id, by zeros before its digits")
     assert taken["sku"] == ["left out", "an id, by its name"]

@@ -12,7 +12,7 @@ from peckorder.tables.files import source
 from peckorder.tables.files.csv import _Watched
 from peckorder.tables.files.read import iter_columns, read_columns, write_columns
 from support.command_line import give_standard_input
-from support.tables import table, text
+from support.tables import table, text, written
 
 TYPED = ("csv", "tsv", "parquet", "jsonl")
 PACKED = ("", ".gz", ".zst")
@@ -69,8 +69,7 @@ def test_blocks_are_the_whole_cut_in_pieces(tmp_path, kind):
 
 
 def test_text_in_blocks_is_unchanged(tmp_path):
-    path = tmp_path / "ids.csv"
-    path.write_text("id,x\n007,1\n1e3,2\n")
+    path = written(tmp_path / "ids.csv", "id,x\n007,1\n1e3,2\n")
     (block,) = iter_columns(path, numbers=["x"])
     assert block.arrays["id"].tolist() == ["007", "1e3"]
     assert block.arrays["x"].tolist() == [1.0, 2.0]
@@ -115,8 +114,7 @@ def test_letor_runs_and_qrels(tmp_path, packed):
 def test_the_first_line_shows_the_format_of_a_file_without_a_known_suffix(
     tmp_path, line, names, name
 ):
-    path = tmp_path / name
-    path.write_text(f"{line}\n")
+    path = written(tmp_path / name, f"{line}\n")
     assert read_columns(path).names == names
     assert next(iter_columns(path)).names == names
 
@@ -130,15 +128,13 @@ def test_a_byte_order_mark_and_any_separator(tmp_path, mark):
 
 
 def test_a_column_without_a_name_gets_its_number(tmp_path):
-    path = tmp_path / "index.csv"
-    path.write_text(",x\n0,5\n1,6\n")
+    path = written(tmp_path / "index.csv", ",x\n0,5\n1,6\n")
     assert read_columns(path).names == ("column 1", "x")
 
 
 @pytest.mark.parametrize("last", ['"4', '"', '"4 ""', '4",5,"6\n7'])
 def test_an_open_quotation_is_noticed(tmp_path, last):
-    path = tmp_path / "open.csv"
-    path.write_text(f"x,y\n1,2\n3,{last}")
+    path = written(tmp_path / "open.csv", f"x,y\n1,2\n3,{last}")
     for read in (read_columns, lambda p: list(iter_columns(p))):
         with pytest.raises(DataError, match=r"quotation|cells"):
             read(path)
@@ -147,8 +143,7 @@ def test_an_open_quotation_is_noticed(tmp_path, last):
 @pytest.mark.parametrize("last", ['5" disk', '""', '""""', '"4"', '"a\nb"', "", '"\n"'])
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_quotation_marks_that_are_closed(tmp_path, last, end):
-    path = tmp_path / "closed.csv"
-    path.write_text(f'x,y\n5" disk,z\n3,{last}{end}')
+    path = written(tmp_path / "closed.csv", f'x,y\n5" disk,z\n3,{last}{end}')
     for read in (read_columns, lambda p: next(iter_columns(p))):
         expected = next(lines.reader([f"3,{last}"])) if last[:1] == '"' else ["3", last]
         found = read(path).arrays
@@ -157,8 +152,7 @@ def test_quotation_marks_that_are_closed(tmp_path, last, end):
 
 
 def test_two_colons_between_columns(tmp_path):
-    path = tmp_path / "movies.dat"
-    path.write_text('1::a: "b::2\n2::c:::3\n')
+    path = written(tmp_path / "movies.dat", '1::a: "b::2\n2::c:::3\n')
     found = read_columns(path)
     assert found.names == ("column 1", "column 2", "column 3")
     assert found.arrays["column 2"].tolist() == ['a: "b', "c"]
@@ -185,8 +179,7 @@ def test_two_colons_may_be_read_apart(size):
     ],
 )
 def test_a_first_line_of_values_is_a_row(tmp_path, first, names):
-    path = tmp_path / "bare.csv"
-    path.write_text(f"{first}\nF,0.25,4\n")
+    path = written(tmp_path / "bare.csv", f"{first}\nF,0.25,4\n")
     found = read_columns(path)
     assert found.names == names
     assert len(found) == 2 - (names[0] != "column 1")
@@ -196,8 +189,9 @@ def test_a_first_line_of_values_is_a_row(tmp_path, first, names):
 
 
 def test_other_types_become_numbers_or_text(tmp_path):
-    path = tmp_path / "types.csv"
-    path.write_text("yes,day,all,gap\ntrue,2024-01-05,,1\nfalse,2024-02-05,,\n")
+    path = written(
+        tmp_path / "types.csv", "yes,day,all,gap\ntrue,2024-01-05,,1\nfalse,2024-02-05,,\n"
+    )
     found = read_columns(path).arrays
     assert found["yes"].tolist() == [1, 0]
     assert found["day"].tolist() == ["2024-01-05", "2024-02-05"]
@@ -220,8 +214,7 @@ def test_standard_output(capfdbinary):
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "csv.zst", "parquet", "jsonl"])
 def test_an_error_leaves_the_old_file_and_no_other(tmp_path, suffix):
-    path = tmp_path / f"old.{suffix}"
-    path.write_bytes(b"as it was")
+    path = written(tmp_path / f"old.{suffix}", b"as it was")
 
     def blocks():
         yield SOME
@@ -275,8 +268,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_files_are_refused_in_a_sentence(tmp_path, name):
     data, sentence = WRONG[name]
-    path = tmp_path / name
-    path.write_bytes(data)
+    path = written(tmp_path / name, data)
     for read in (read_columns, lambda p: list(iter_columns(p, numbers=["x"]))):
         with pytest.raises(ValueError, match="must") as caught:
             read(path)
@@ -285,8 +277,7 @@ def test_wrong_files_are_refused_in_a_sentence(tmp_path, name):
 
 
 def test_text_among_numbers_names_the_column(tmp_path):
-    path = tmp_path / "mixed.csv"
-    path.write_text("x,y\n1,2\nq,3\n")
+    path = written(tmp_path / "mixed.csv", "x,y\n1,2\nq,3\n")
     with pytest.raises(DataError) as caught:
         list(iter_columns(path, numbers=["x"]))
     assert str(caught.value) == f"{path}: column 'x' must be numbers; got 'q' in row 2."
@@ -307,8 +298,7 @@ def test_a_bomb_is_not_inflated(tmp_path, monkeypatch, kind, reads):
     with gzip.GzipFile(fileobj=packed, mode="wb") as file:
         for _ in range(32):
             file.write(line * (2**20 // len(line)))
-    path = tmp_path / f"bomb.{kind}.gz"
-    path.write_bytes(packed.getvalue())
+    path = written(tmp_path / f"bomb.{kind}.gz", packed.getvalue())
     given = []
     check = source.Inflated.check_holds
 

@@ -15,6 +15,7 @@ from peckorder.tables.columns import Columns
 from peckorder.tables.files import source
 from peckorder.tables.files.read import iter_columns, read_columns, write_columns
 from support.command_line import check_refused, run
+from support.tables import written
 
 
 def test_a_parquet_file_of_next_to_nothing_is_not_read_whole(tmp_path, monkeypatch):
@@ -126,8 +127,7 @@ HOSTILE += ["\n".join("[" * 10_000), '"\\"]]]\\\\","b":' + "[" * 10_000, "[" * 4
 @pytest.mark.parametrize("cell", HOSTILE)
 @pytest.mark.parametrize("read", [read_columns, lambda path: list(iter_columns(path))])
 def test_json_is_not_nested_until_the_stack_ends(tmp_path, read, cell):
-    path = tmp_path / "t.jsonl"
-    path.write_text(f'{{"a":1}}\n{{"a":{cell}\n')
+    path = written(tmp_path / "t.jsonl", f'{{"a":1}}\n{{"a":{cell}\n')
     with pytest.raises(DataError) as caught:
         read(path)
     sentence = r".*: lines must be objects of JSON that are not nested; got line \d+, which is\."
@@ -163,8 +163,7 @@ def model(tmp_path_factory):
 
 
 def refused(tmp_path, capsys, model, command, name, text):
-    path = tmp_path / name
-    path.write_text(text)
+    path = written(tmp_path / name, text)
     places = {"FILE": path, "MODEL": model, "OUT": tmp_path / "out.csv"}
     return check_refused(capsys, *(places.get(word, word) for word in COMMANDS[command]))
 

@@ -11,8 +11,9 @@ from peckorder.exceptions import DataError, MissingExtraError
 from peckorder.tables.files import source
 from peckorder.tables.files.read import iter_columns, letor_documents, read_columns, read_table
 from peckorder.tables.task import recognise
-from support.command_line import check_refused, run
+from support.command_line import check_refused, output_of, run
 from support.helpers import exactly
+from support.tables import written
 
 ARFF = """% A comment.
 @RELATION 'my films'
@@ -27,11 +28,6 @@ ARFF = """% A comment.
 ?,Doe,'dark green',1991,poor
 100,?,?,?,fair
 """
-
-
-def written(path, text):
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 def cells(columns):
@@ -305,8 +301,7 @@ def test_weights_beside_a_file_are_told_not_to_be_used(tmp_path, capsys):
     written(tmp_path / "train.csv.query", "10\n" * 4)
     written(tmp_path / "train.csv.weight", "1\n" * 40)
     fit = ("fit", path, "--ranker", "MPRank", "-o", tmp_path / "m.peckorder")
-    assert run(*fit) == 0
-    shown = capsys.readouterr().out
+    shown = output_of(capsys, *fit)
     assert "qid: query (its name)" in shown
     assert f"The queries are those of {path}.query" in shown
     assert f"{path}.weight: not used." in shown

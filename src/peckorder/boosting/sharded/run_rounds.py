@@ -33,7 +33,7 @@ class Lost(Exception):
     """A shard is gone."""
 
 
-class Crew(Protocol):
+class Shards(Protocol):
     """The workers that have the shards."""
 
     @property
@@ -98,8 +98,8 @@ class Traffic:
 class ShardedBooster:
     """RankBoost in progress over shards; `log` is the result."""
 
-    def __init__(self, crew: Crew, rows: Rows, options: Options) -> None:
-        self._crew, self._rows, self._options = crew, rows, options
+    def __init__(self, shards: Shards, rows: Rows, options: Options) -> None:
+        self._shards, self._rows, self._options = shards, rows, options
         self._rule = options.alpha_rule(rows.n_pairs)
         self.log = RoundLog([0.0], self._rule.smoothing)
         self.traffic = Traffic()
@@ -114,8 +114,8 @@ class ShardedBooster:
 
     def _ask(self, question: str, *arguments: Any) -> Any:
         """Ask all shards, replacing those that are lost; join their answers."""
-        answers = answered(lambda: self._crew.ask(question, *arguments), self._recover)
-        sent = self._crew.n_workers * n_bytes(arguments)
+        answers = answered(lambda: self._shards.ask(question, *arguments), self._recover)
+        sent = self._shards.n_workers * n_bytes(arguments)
         self.traffic.n_bytes += sent + n_bytes(answers)
         self.traffic.n_questions += 1
         return joined(question, answers)
@@ -123,7 +123,7 @@ class ShardedBooster:
     def _recover(self) -> None:
         # How far potentials moved is known of old shards only.
         self._ceilings[:] = inf
-        self._crew.replace(self._cuts, self._records, self._log_total)
+        self._shards.replace(self._cuts, self._records, self._log_total)
 
     def cut(self) -> None:
         """Find where to cut all columns, and have them binned."""

@@ -39,11 +39,11 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> Non
         options = options_for_blocks(estimator, "on a cluster")
     check_queries(estimator, source)
     partitions = load(client, source)
-    with DaskShards(partitions, clone(estimator)) as crew, named_after(estimator):
-        rows, counts = crew.rows()
+    with DaskShards(partitions, clone(estimator)) as shards, named_after(estimator):
+        rows, counts = shards.rows()
         if rows.n_rows == 0:
             refuse_rows(counts.all_rows, counts.all_queries, counts.flat_queries)
-        booster = ShardedBooster(crew, rows, options)
+        booster = ShardedBooster(shards, rows, options)
         booster.cut()
         booster.boost()
     set_features(estimator, partitions)
