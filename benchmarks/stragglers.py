@@ -21,11 +21,12 @@ from distributed_rankboost import QUERY, problem
 from peckorder import RankBoost
 from peckorder._core.threads import Team
 from peckorder.boosting.blocks import CheckedBlocks
+from peckorder.boosting.parameters import options_of
 from peckorder.boosting.sharded.run_rounds import Rows, ShardedBooster
 from peckorder.boosting.sharded.shard import Shard, joined
 
 
-class TimedCrew:
+class TimedShards:
     """Shards in this process, whose answers are timed."""
 
     def __init__(self, shards: list[Shard], team: Team) -> None:
@@ -61,17 +62,17 @@ def measured(n_shards: int, n_rows: int, n_features: int, n_rounds: int) -> list
             n_pairs += blocks.n_pairs
             n_queries += len(pairs.levels) - 1
             shards.append(Shard([block], pairs, n_features))
-        crew = TimedCrew(shards, team)
+        timed = TimedShards(shards, team)
         counts = [shard.n_rows for shard in shards]
         rows = Rows(sum(counts), n_queries, n_pairs, n_features, X.dtype, max(counts))
-        run = ShardedBooster(crew, rows, model._options())
+        run = ShardedBooster(timed, rows, options_of(model))
         run.cut()
-        crew.times.clear()
+        timed.times.clear()
         run.boost()
-    begins = [i for i, (question, _) in enumerate(crew.times) if question == "weigh"]
-    rounds = zip(begins, [*begins[1:], len(crew.times)], strict=True)
+    begins = [i for i, (question, _) in enumerate(timed.times) if question == "weigh"]
+    rounds = zip(begins, [*begins[1:], len(timed.times)], strict=True)
     # The first one weighs only, and touches memory that nobody has touched.
-    return [np.array([t for _, t in crew.times[a:b]]) for a, b in rounds][2:]
+    return [np.array([t for _, t in timed.times[a:b]]) for a, b in rounds][2:]
 
 
 def a_round(

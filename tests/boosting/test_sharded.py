@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 from peckorder import RankBoost, distributed
 from peckorder._core.threads import Team
 from peckorder.boosting.blocks import CheckedBlocks
+from peckorder.boosting.parameters import options_of
 from peckorder.boosting.sharded import run_rounds as sharded_rounds
 from peckorder.boosting.sharded.run_rounds import (
     Lost,
@@ -81,7 +82,7 @@ def shards_of(model, X, y, qid, weight, owner):
 def sharded(model, X, y, qid, weight, owner, unlucky=lambda: None):
     make, rows = shards_of(model, X, y, qid, weight, owner)
     shards = LocalShards(make, owner.max() + 1, unlucky)
-    run = ShardedBooster(shards, rows, model._options())
+    run = ShardedBooster(shards, rows, options_of(model))
     run.cut()
     run.boost()
     model._publish(run.log)
@@ -229,7 +230,7 @@ def test_the_widest_columns_are_cut_within_few_questions(dtype, n_questions):
     y, qid = rng.integers(0, 2, 3000), np.arange(3000) // 50
     model = RankBoost(max_bins=255)
     make, rows = shards_of(model, X, y, qid, None, qid % 3)
-    run = ShardedBooster(LocalShards(make, 3), rows, model._options())
+    run = ShardedBooster(LocalShards(make, 3), rows, options_of(model))
     run.cut()
     # What values there are, 4 bits of the order statistics in each, and where to cut.
     assert run.traffic.n_questions == n_questions <= 18

@@ -99,8 +99,8 @@ def test_reference_viewers_are_features_but_not_of_themselves(references):
     table = RATINGS.restrict(users=others).matrix()
     row = [RATINGS.user_index(name) for name in others]
     off = RATINGS.csr.data - means[RATINGS.csr.indices]
-    user = np.repeat(np.arange(RATINGS.n_users), RATINGS.per_user)
-    bias = np.bincount(user, off) / (RATINGS.per_user + 5.0)
+    rows = np.repeat(np.arange(RATINGS.n_users), RATINGS.per_user)
+    bias = np.bincount(rows, off) / (RATINGS.per_user + 5.0)
     X = np.nan_to_num(table - means - bias[row][:, None]).T
     rated, values, _ = parts_of(user, MODEL)
     wanted = MPRankCV().fit(X[rated], values - means[rated])
