@@ -89,6 +89,34 @@ def test_the_order_of_rows_does_not_matter():
     np.testing.assert_allclose(model.predict(X), other.predict(X), rtol=1e-9, atol=1e-12)
 
 
+@every_kind
+@pytest.mark.parametrize("scale", [1e-150, 1e-20, 1e20, 1e150])
+def test_the_scale_of_weights_does_not_matter(options, scale):
+    weight = RNG.uniform(0.5, 2.0, N)
+    model, other = fitted(weight=weight, **options), fitted(weight=scale * weight, **options)
+    np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(other.bounds_, model.bounds_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_the_weights_of_listed_pairs_may_be_huge(loss):
+    pairs = Preferences.from_grades(Y, QID, weight="exponential")
+    models = [
+        RankBoost(**SMALL, loss=loss, n_rounds=5).fit(X, scale * pairs) for scale in (1.0, 1e300)
+    ]
+    assert np.isfinite(models[1].bounds_).all()
+    np.testing.assert_allclose(models[1].predict(X), models[0].predict(X), rtol=1e-9, atol=1e-12)
+
+
+def test_pairs_that_are_far_off_are_learnt_without_l2():
+    offset = np.where(Y > 1, -90.0, 90.0)
+    model = RankBoost(**SMALL, loss="logistic", l2=0.0, learning_rate=1.0, n_rounds=50)
+    model.fit(X, Y, qid=QID, offset=offset)
+    assert model.n_rounds_ == 50
+    assert model.bounds_[-1] < 0.5 * model.bounds_[0]
+    assert np.abs(model.predict(X, offset=np.zeros(N))).max() <= 8.0 * 50
+
+
 def test_huge_offsets_and_one_pair_are_learnt_from():
     offset = np.where(Y > 1, -900.0, 900.0)
     for loss in ("exponential", "logistic"):

@@ -67,12 +67,13 @@ class SlowTreeBoosting:
             curvatures[[a, b]] += weight * second
         n = len(self.rows)
         unit = n / 2 / total_loss if self.loss == "exponential" else 2 * n / total_weight
+        curvatures = np.maximum(curvatures, 1e-6 * np.abs(slopes))
         return unit * slopes[:, np.newaxis], unit * curvatures[:, np.newaxis]
 
     def add_round(self, rate):
         """Grow a tree from the rows in pairs; halve its step until the bound falls."""
         tree = SlowTree(self.X, *self.derivatives(), self.options, rows=self.rows)
-        values = np.nan_to_num(tree.scores()[:, 0])
+        values = np.nan_to_num(tree.scores()[:, 0]).clip(-8.0, 8.0)
         while True:
             H = self.H + rate * values
             bound = self.bound(H)

@@ -115,6 +115,7 @@ class GradedPairSet:
         self,
         swaps: Swaps,
         scores: Floats,
+        log_total: float,
         top: float,
         slopes: Floats,
         curvatures: Floats,
@@ -130,7 +131,17 @@ class GradedPairSet:
             if len(swaps.gain):
                 pair_losses.write_discounts(first, last, self.pairs, scores, swaps)
             pair_losses.graded_derivatives(
-                first, last, self.pairs, swaps, scores, top, work, slopes, curvatures, sums
+                first,
+                last,
+                self.pairs,
+                swaps,
+                scores,
+                log_total,
+                top,
+                work,
+                slopes,
+                curvatures,
+                sums,
             )
 
         team.share(self.n_masses, visit, max(1, self.n_pairs // MIN_ITEMS_PER_THREAD["rows"]))
@@ -182,6 +193,7 @@ class ListedPairSet:
         self,
         swaps: Swaps,
         scores: Floats,
+        log_total: float,
         top: float,
         slopes: Floats,
         curvatures: Floats,
@@ -190,7 +202,7 @@ class ListedPairSet:
     ) -> Floats:
         """Add those of the logistic loss by the scores of rows; return sums over pairs."""
         sums = np.empty((1, pair_losses.SUMS))
-        pair_losses.listed_derivatives(self.pairs, scores, slopes, curvatures, sums)
+        pair_losses.listed_derivatives(self.pairs, scores, log_total, slopes, curvatures, sums)
         return np.asarray(sums[0])
 
 

@@ -20,6 +20,12 @@ from peckorder.trees.features import TreeFeatures
 from peckorder.trees.forest import Forest, Tree
 from peckorder.trees.growing import Grower, TreeOptions
 
+# The most that a leaf adds, before the learning rate. No exponential loss asks for more
+# than 1; pairs that are far off have so little curvature by the logistic one that a
+# Newton step would go anywhere.
+_LONGEST_STEP = 8.0
+# Of its slope, what the curvature of a row is at least.
+_LEAST_CURVATURE = 1e-6
 # A step is halved so often until the bound does not rise.
 _MOST_HALVINGS = 40
 # Gains of grades are powers of two below infinity, and so are their sums.
@@ -111,7 +117,9 @@ class PairwiseLoss:
     def __init__(self, distribution: Distribution, is_logistic: bool, swaps: Swaps) -> None:
         self._distribution, self._is_logistic, self._swaps = distribution, is_logistic, swaps
         self._team = distribution.team
-        self._exponential = None if is_logistic else ExponentialLoss(distribution)
+        self._exponential = ExponentialLoss(distribution)
+        # The weight of all pairs, over which weights are taken: they may be huge.
+        self._log_weight = distribution.log_total
         self.must_fall = len(swaps.gain) == 0
         n_rows = len(distribution.scores)
         self._slopes, self._curvatures = np.zeros((2, n_rows))
@@ -123,12 +131,12 @@ class PairwiseLoss:
         pair_sets, top = self._distribution.pair_sets, inf
         if not self._is_logistic:
             top = max(pairs.largest_gap(scores) for pairs in pair_sets)
-        arguments = self._swaps, scores, top, self._slopes, self._curvatures
+        arguments = self._swaps, scores, self._log_weight, top, self._slopes, self._curvatures
         sums = np.zeros(pair_losses.SUMS)
         for pairs in pair_sets:
             sums += pairs.add_derivatives(*arguments, team=self._team)
         weight, loss, round_weight = sums.tolist()
-        if self._exponential is not None:
+        if not self._is_logistic:
             total = float(self._curvatures.sum())
             self._scale = len(scores) / total if total > 0.0 else 0.0
             return self._exponential.move(scores)
@@ -137,10 +145,10 @@ class PairwiseLoss:
 
     def derivatives(self) -> tuple[Floats, Floats]:
         """Return the slopes and curvatures of rows."""
-        return (
-            (self._scale * self._slopes)[:, np.newaxis],
-            (self._scale * self._curvatures)[:, np.newaxis],
-        )
+        slopes, curvatures = self._scale * self._slopes, self._scale * self._curvatures
+        # Pairs that are far off have a slope, and a curvature that may be rounded to zero.
+        curvatures = np.maximum(curvatures, _LEAST_CURVATURE * np.abs(slopes))
+        return slopes[:, np.newaxis], curvatures[:, np.newaxis]
 
 
 def swaps_of(graded: GradedRows) -> Swaps:
@@ -180,7 +188,7 @@ class TreeBooster:
         kept = preferences.restrict(rows)
         distribution = make_distribution(
             kept,
-            None if sample_weight is None else sample_weight[rows],
+            None if sample_weight is None else sample_weight[rows] / sample_weight[rows].max(),
             len(rows),
             equal_queries=settings.equal_queries,
             one_graded=False,
@@ -242,6 +250,8 @@ class TreeBooster:
         is_sampled = settings.subsample < 1.0 or settings.options.max_features < 1.0
         if len(tree.column) == 1 and not is_sampled:
             return False
+        tree = tree._replace(value=tree.value.clip(-_LONGEST_STEP, _LONGEST_STEP))
+        grower.set_values(tree.value)
         rate = settings.learning_rate
         for _ in range(_MOST_HALVINGS):
             scores = self._scores.copy()

@@ -217,6 +217,7 @@ def graded_derivatives(
     pairs: GradedPairs,
     swaps: Swaps,
     scores: Floats,
+    log_total: float,
     top: float,
     work: Floats,
     slopes: Floats,
@@ -225,9 +226,9 @@ def graded_derivatives(
 ) -> None:
     """Add to slopes and curvatures (m,) those of rows; write to sums (queries, 3).
 
-    The loss of a pair x0 below x1 is a function of H(x0) - H(x1): logistic if top is
-    infinite, else exponential, over exp(top), whose losses are not summed. work (4, n)
-    is workspace. O(pairs) time.
+    Weights are those of pairs over exp(log_total). The loss of a pair x0 below x1 is a
+    function of H(x0) - H(x1): logistic if top is infinite, else exponential, over
+    exp(top), whose losses are not summed. work (4, n) is workspace. O(pairs) time.
     """
     levels, starts, rows = pairs.levels, pairs.starts, pairs.rows
     utility, is_weighted = pairs.utility, pairs.log_weight.shape[0] > 0
@@ -237,7 +238,7 @@ def graded_derivatives(
         width = copy_rows(first, last, rows, pairs.log_weight, scores, work)
         is_narrow = width < _NARROW
         weights, losses, round_weights = 0.0, 0.0, 0.0
-        of_query = exp(pairs.log_query[q])
+        of_query = exp(pairs.log_query[q] - log_total)
         for level in range(levels[q] + 1, levels[q + 1]):
             for lower in range(levels[q], level):
                 a, b = starts[lower], starts[lower + 1]
@@ -265,13 +266,18 @@ def graded_derivatives(
 
 @compiled
 def listed_derivatives(
-    pairs: ListedPairs, scores: Floats, slopes: Floats, curvatures: Floats, sums: Floats
+    pairs: ListedPairs,
+    scores: Floats,
+    log_total: float,
+    slopes: Floats,
+    curvatures: Floats,
+    sums: Floats,
 ) -> None:
     """Add to slopes and curvatures (m,) those of rows by the logistic loss; write sums (1, 3)."""
     weights, losses = 0.0, 0.0
     for p in range(pairs.better.shape[0]):
         better, worse = pairs.better[p], pairs.worse[p]
-        weight = exp(pairs.log_weight[p])
+        weight = exp(pairs.log_weight[p] - log_total)
         value, first, second = logistic(scores[worse] - scores[better])
         weights += weight
         losses += weight * value
