@@ -67,6 +67,25 @@ def test_stages_end_where_the_model_does(odds):
 
 
 @every_odds
+def test_contributions_add_up_to_the_mean_log_odds(odds):
+    rows = np.hstack([X, np.zeros((len(X), 1))])
+    # A class without rows has no threshold.
+    model = quick(odds=odds, classes=[-1, *range(6)]).fit(rows, Y)
+    added = model.explain(rows)
+    log_odds = model.decision_function(rows)
+    seen = np.isfinite(log_odds).all(axis=0)
+    assert seen.sum() == 3
+    wanted = log_odds[:, seen].mean(axis=1) - model.expected_value_
+    assert_allclose(added.sum(axis=1), wanted, atol=1e-12)
+    assert (added[:, :-1] != 0.0).any()
+    assert (added[:, -1] == 0.0).all()
+    assert_allclose(model.explain(sparse.csr_array(rows)), added)
+    one = quick(odds=odds, classes=[0, 1]).fit(rows, np.ones(len(rows)))
+    assert (one.explain(rows) == 0.0).all()
+    assert one.expected_value_ == 0.0
+
+
+@every_odds
 def test_probabilities_are_calibrated(odds):
     rows, y, _ = odds_data(0, 12_000)
     # A tree of free odds splits thresholds, too.

@@ -58,6 +58,19 @@ def test_explain_a_row(trained, tmp_path, capsys):
     assert "2 others" in shown
 
 
+def test_explain_classes_by_their_odds(tmp_path, capsys):
+    data, model = write_table(tmp_path / "w.csv", colours=False), tmp_path / "m.peckorder"
+    words = ("fit", data, "--target", "grade", "--ranker", "OrdinalBoost", "--quiet")
+    assert run(*words, "--set", "n_rounds=5", "-o", model) == 0
+    (row,) = result_of(capsys, "explain", model, data, "--json")["rows"]
+    ranker = peckorder.load(model).ranker_
+    log_odds = ranker.decision_function(X[:1]).mean()
+    np.testing.assert_allclose(row["mean log odds"], log_odds, rtol=1e-9)
+    added = sum(part["adds"] for part in row["features"])
+    np.testing.assert_allclose(added + row["constant"], log_odds, rtol=1e-9)
+    assert "row 1: mean log odds" in output_of(capsys, "explain", model, data)
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

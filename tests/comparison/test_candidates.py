@@ -24,7 +24,8 @@ def test_no_ranker_tries_more_settings_than_another(kind, monkeypatch):
                 numbers[candidate.name] = len(ParameterGrid(model.grid))
             model = model.model
     assert set(numbers.values()) == {3}
-    assert {"LightGBM", "XGBoost", "CatBoost", "RankBoost"} <= set(numbers)
+    assert {"LightGBM", "XGBoost", "CatBoost", "RankBoost", "RankBoost (trees)"} <= set(numbers)
+    assert ("OrdinalBoost" in numbers) is (kind == "ordinal")
     assert ("LightGBM (median class)" in numbers) is (kind == "ordinal")
 
 

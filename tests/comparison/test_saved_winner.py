@@ -111,7 +111,12 @@ def test_of_a_table(task, name, tmp_path):
         of_level = np.array(case.classes, dtype=object)
         assert loaded.predict(frame).tolist() == of_level[answers.astype(int)].tolist()
         assert added["predicted"].tolist() == loaded.predict(frame).tolist()
-        np.testing.assert_array_equal(added["score"], loaded.decision_function(frame))
+        score = loaded.mean_rank if name == "OrdinalBoost" else loaded.decision_function
+        np.testing.assert_array_equal(added["score"], score(frame))
+        if name == "OrdinalBoost":
+            contributions, constant = rows.contributions(rows.matrix(test))
+            mean = loaded.decision_function(frame).mean(axis=1)
+            np.testing.assert_allclose(contributions.sum(axis=1) + constant, mean)
         assert loaded.classes_.tolist() == list(case.classes)
         level = {label: k for k, label in enumerate(case.classes)}
         truth = np.array([level[label] for label in y.tolist()])

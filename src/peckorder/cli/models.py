@@ -55,13 +55,14 @@ def run_explain(
     written = []
     if out is not None:
         columns = {name: added[:, k] for k, name in enumerate(names)}
-        parts = {"constant": constant, "score": constant + added.sum(axis=1)}
+        parts = {"constant": constant, model_rows.explained: constant + added.sum(axis=1)}
         n_rows = write_columns(out, Columns({**columns, **parts}, name_of(file)))
         written.append(f"{counted(n_rows, 'row', 'rows')} in {shown_out(out)}")
-    rows = [_explained(names, raw, added, constant, k - 1) for k in numbers]
+    what = model_rows.explained
+    rows = [_explained(names, raw, added, constant, k - 1, what) for k in numbers]
     printer.emit(
         {"model": model, "file": name_of(file), "rows": rows, "out": out},
-        *(_screen(row, options.top) for row in rows),
+        *(_screen(row, options.top, what) for row in rows),
         *written,
     )
 
@@ -94,13 +95,13 @@ def _rows(
 
 
 def _explained(
-    names: tuple[str, ...], raw: Any, added: Floats, constant: Floats, row: int
+    names: tuple[str, ...], raw: Any, added: Floats, constant: Floats, row: int, what: str
 ) -> dict[str, Any]:
     values = raw[[row]].toarray()[0] if hasattr(raw, "toarray") else raw[row]
     order = np.argsort(-np.abs(added[row]), kind="stable")
     return {
         "row": row + 1,
-        "score": float(added[row].sum() + constant[row]),
+        what: float(added[row].sum() + constant[row]),
         "constant": float(constant[row]),
         "features": [
             {"feature": names[k], "value": float(values[k]), "adds": float(added[row, k])}
@@ -109,14 +110,14 @@ def _explained(
     }
 
 
-def _screen(row: dict[str, Any], top: int) -> Screen:
+def _screen(row: dict[str, Any], top: int, what: str) -> Screen:
     every = row["features"]
     rows = [(f["feature"], f["value"], f["adds"]) for f in every[:top]]
     rest = sum(f["adds"] for f in every[top:])
     if len(every) > top:
         rows.append((counted(len(every) - top, "other", "others"), "", rest))
     rows.append(("constant", "", row["constant"]))
-    title = f"row {row['row']}: score {row['score']:.4f}"
+    title = f"row {row['row']}: {what} {row[what]:.4f}"
     return screen(title, ("feature", "value", "adds"), rows)
 
 

@@ -38,6 +38,7 @@ from peckorder.estimators import (
     MPRank,
     MPRankCV,
     MulticlassPerceptron,
+    OrdinalBoost,
     PRank,
     RankBoost,
     SVRank,
@@ -59,12 +60,17 @@ _CS: Final = (0.01, 0.1, 1.0, 10.0, 1e2, 1e3, 1e4, 1e5, 1e6)
 
 
 class TaskInfo(NamedTuple):
-    """What a model is made for: a seed, sizes, and the loss that settings minimise."""
+    """What a model is made for: a seed, sizes, and the loss that settings minimise.
+
+    `has_few_pairs`: they can be visited one by one. `by_ndcg`: that is measured.
+    """
 
     seed: int
     n_features: int
     n_levels: int = 2
     loss: Loss = pair_loss
+    has_few_pairs: bool = False
+    by_ndcg: bool = False
 
 
 Make = Callable[[TaskInfo], Estimator]
@@ -261,6 +267,38 @@ def rankboost(info: TaskInfo) -> RoundsTuned:
     return RoundsTuned(RankBoost(), boosted_stages, "n_rounds", grid, info.loss, info.seed)
 
 
+def _rankboost_trees(info: TaskInfo) -> RoundsTuned:
+    """Return RankBoost on trees."""
+    model = RankBoost(weak="tree", min_samples_leaf=5, max_features=0.7, random_state=info.seed)
+    grid: Grid = {"max_leaf_nodes": [7, 15, 31]}
+    return RoundsTuned(model, boosted_stages, "n_rounds", grid, info.loss, info.seed)
+
+
+def _rankboost_trees_on_queries(info: TaskInfo) -> RoundsTuned:
+    if not info.has_few_pairs:
+        return _rankboost_trees(info)
+    small = {"loss": ["logistic"], "max_leaf_nodes": [7]}
+    other = {"pair_weight": ["ndcg"]} if info.by_ndcg else {"query_weight": ["equal"]}
+    large = {
+        "query_weight": ["equal"],
+        "max_leaf_nodes": [15],
+        "min_samples_leaf": [100],
+        "max_features": [0.5],
+    }
+    grid: Any = [small, small | other, large]
+    model = RankBoost(weak="tree", random_state=info.seed)
+    return RoundsTuned(model, boosted_stages, "n_rounds", grid, info.loss, info.seed)
+
+
+def _ordinal_boost(info: TaskInfo) -> RoundsTuned:
+    model = OrdinalBoost(classes=list(range(info.n_levels)), random_state=info.seed)
+    grid: Grid = [
+        {"odds": ["proportional"], "max_leaf_nodes": [7]},
+        {"odds": ["free"], "max_leaf_nodes": [15, 31]},
+    ]
+    return RoundsTuned(model, boosted_stages, "n_rounds", grid, step_loss, info.seed)
+
+
 def linear_mprank(info: TaskInfo) -> SampledMPRank:
     """Return MPRank, which chooses C by leaving pairs out."""
     return SampledMPRank(MPRank(), _CS, seed=info.seed)
@@ -357,6 +395,8 @@ def ordinal_candidates() -> tuple[Candidate, ...]:
         Candidate("MPRank", _to_classes(linear_mprank)),
         Candidate("MPRank (RBF kernel)", _to_classes(_rbf_mprank), most_rows=KERNEL_ROWS),
         Candidate("RankBoost", _to_classes(rankboost), scaled=False),
+        Candidate("RankBoost (trees)", _to_classes(_rankboost_trees), scaled=False),
+        Candidate("OrdinalBoost", _ordinal_boost, scaled=False),
         Candidate("Ridge", _to_classes(_ridge), origin="scikit-learn"),
         *_trees(_to_classes),
         *_trees(lambda make: make, classes=True),
@@ -380,11 +420,15 @@ def magnitude_candidates() -> tuple[Candidate, ...]:
     def ignoring(make: Make) -> Make:
         return lambda info: IgnoringQueries(make(info))
 
+    def on_label_scale(make: Make) -> Make:
+        return lambda info: to_label_scale(make(info), info.seed)
+
     return (
         Candidate("MPRank", linear_mprank),
         Candidate("MPRank (RBF kernel)", _rbf_mprank, most_rows=KERNEL_ROWS),
         Candidate("SVRank", lambda i: StandardizedLabels(_svrank(i))),
-        Candidate("RankBoost", lambda i: to_label_scale(rankboost(i), i.seed), scaled=False),
+        Candidate("RankBoost", on_label_scale(rankboost), scaled=False),
+        Candidate("RankBoost (trees)", on_label_scale(_rankboost_trees), scaled=False),
         Candidate("Ridge", ignoring(_ridge), origin="scikit-learn"),
         *_trees(ignoring),
         _baseline("(the same score for all)", lambda i: Constant()),
@@ -395,6 +439,7 @@ def graded_candidates() -> tuple[Candidate, ...]:
     """Return the candidates that rank the rows of a query."""
     return (
         Candidate("RankBoost", rankboost, scaled=False),
+        Candidate("RankBoost (trees)", _rankboost_trees_on_queries, scaled=False),
         Candidate("MPRank", linear_mprank),
         Candidate("SVRank", _svrank),
         Candidate("PRank on grades", _prank_on_grades),

@@ -11,6 +11,7 @@ from scipy import sparse as sp
 from peckorder._core import column_names as words
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats, Predictor
+from peckorder.boosting.ordinal_boost import OrdinalBoost
 from peckorder.boosting.rankboost import RankBoost
 from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
 from peckorder.tables.answers import Cuts, LabelScale
@@ -179,6 +180,11 @@ class ModelRows:
         is_text = classes.dtype.kind not in "iuf"
         return {"score": score, "predicted": classes.astype(object) if is_text else classes}
 
+    @property
+    def explained(self) -> str:
+        """What contributions of features add up to."""
+        return "mean log odds" if isinstance(self.model, OrdinalBoost) else "score"
+
     def contributions(self, X: Any) -> tuple[Floats, Floats]:
         """Return what each prepared column adds to the scores of rows, and a constant."""
         added, constant = contributions(self.model, X)
@@ -242,13 +248,13 @@ def scores_of(model: Predictor, X: Any) -> Floats:
     """Return a score for each row, larger is better.
 
     Of an ordinal model it is the score that is compared with thresholds, or the mean
-    rank of the voted rule, or the position of the predicted class.
+    rank of the voted rule or by probabilities, or the position of the predicted class.
     """
     if hasattr(model, "rank"):
         return np.asarray(model.predict(X))
     if isinstance(model, MulticlassPerceptron):
         return np.asarray(np.argmax(model.decision_function(X), axis=1), dtype=np.float64)
-    if hasattr(model, "decision_function"):
+    if hasattr(model, "decision_function") and not isinstance(model, OrdinalBoost):
         return np.asarray(model.decision_function(X))
     if hasattr(model, "mean_rank"):
         return np.asarray(model.mean_rank(X))
@@ -268,13 +274,16 @@ def gives_classes(model: object) -> bool:
 def contributions(model: Any, X: Any) -> tuple[Floats, Floats]:
     """Return what each feature adds to the scores of rows, and the constant part.
 
-    Their sum is the score. Of boosted models these are what they say themselves, of
-    RankBoost the sums of its rankings by feature; of a linear model ``coef * x``, x
+    Their sum is the score, of OrdinalBoost the mean log odds. Of boosted models these are
+    what they say themselves, of RankBoost the sums of its rankings by feature; of a
+    linear model ``coef * x``, x
     scaled to length one with its constant where the model does so. Other scores are no
     sums over features.
     """
     if hasattr(model, "explain"):
         added = model.explain(X)
+        if gives_classes(model):
+            return added, np.full(len(added), model.expected_value_)
         return added, model.predict(X) - added.sum(axis=1)
     coef = getattr(model, "coef_", None)
     if coef is None or np.ndim(coef) != 1:
