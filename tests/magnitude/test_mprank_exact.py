@@ -314,3 +314,33 @@ def test_columns_that_are_nearly_equal_are_solved_exactly(dtype, solver):
     y = doubles @ [1.0, 1.0] + 1e-3 * (doubles[:, 1] - doubles[:, 0])
     model = MPRank(C=1e12, solver=solver).fit(X.astype(dtype), y)
     np.testing.assert_allclose(model.coef_, exact_coef(X, y, 1e12), rtol=1e-6)
+
+
+def collinear(name):
+    """Return rows of which some features follow from others, without any rounding."""
+    rng = np.random.default_rng(3)
+    a, b, level = rng.normal(size=30), rng.normal(size=30), rng.integers(0, 3, 30)
+    whole = np.round(9 * np.column_stack([a, b]))
+    rows = {
+        "equal": np.column_stack([a, a, b]),
+        "of other units": np.column_stack([a, 4096.0 * a, b]),
+        "sums": np.column_stack([whole, whole.sum(axis=1)]),
+        "one-hot": np.column_stack([np.eye(3)[level], b]),
+    }
+    return rows[name], a + 2.0 * b + rng.normal(size=30)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("C", [1e10, 1e12, 1e15, 1e16, 1e20])
+@pytest.mark.parametrize("name", ["equal", "of other units", "sums", "one-hot"])
+def test_collinear_features_have_the_coefficients_of_the_minimum(name, C):
+    X, y = collinear(name)
+    models = [MPRank(C=C, solver=way, max_iter=100_000) for way in (*WAYS, "auto")]
+    models = [model.fit(X, y) for model in models]
+    models.append(MPRank(C=C).partial_fit(X[:9], y[:9]).partial_fit(X[9:], y[9:]))
+    best = np.array([float(b) for b in Exact(X, y, C).minimum()])
+    # Not collinear any more.
+    new = np.random.default_rng(4).normal(size=(50, X.shape[1]))
+    for model in models:
+        off = model.predict(new) - model.intercept_ - new @ best
+        assert np.abs(off).max() < 1e-7 * np.std(new @ best), model

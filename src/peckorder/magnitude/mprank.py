@@ -263,6 +263,10 @@ class MPRank(SquaredModel, stored=True):
     "coordinate", "gradient"    O(n^2 d), and O(n^2) a pass     the same
     ==========================  ==============================  =====================
 
+    Features that are collinear up to rounding share one coefficient as in the minimum,
+    however large C is; of more than 4,000 features, where C is so large that rounding hides
+    the ridge, there is a warning instead.
+
     "eigh" takes some ten times as long as "cholesky" does for the same matrix. Memory
     is O(min(n, d)^2) and O(n^2) for decompositions, O(n^2) for sweeps, no more than the
     rows' for "cg" without kernels; besides, the rows are kept, as in `fit`. Sparse

@@ -9,6 +9,7 @@ from scipy.linalg import lapack, solve_triangular, svd
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.magnitude.mprank_solver.rows import (
+    HIDDEN,
     LARGEST,
     LARGEST_RIDGE,
     SMALLEST_RIDGE,
@@ -18,6 +19,7 @@ from peckorder.magnitude.mprank_solver.rows import (
     refuse_large,
     times_transposed,
     triangle,
+    without_collinear,
 )
 from peckorder.magnitude.mprank_solver.solve import Solution
 from peckorder.similarity.kernel_function import Matrix
@@ -132,13 +134,7 @@ def _factor(X: Matrix, label: Floats, weights: QueryWeights) -> Floats:
         factor = _of_moments(moments)
         if factor is not None:
             return factor
-    factor = np.zeros((d + 1, d + 1))
-    size = max(256, 4 * (d + 1))
-    for first in range(0, n, size):
-        block = slice(first, min(first + size, n))
-        joined = np.column_stack([rows.dense(block), target[block]])
-        factor = triangle(np.vstack([factor, joined]))
-    return factor
+    return rows.factor(target)
 
 
 def _joined(X: Matrix, label: Floats, block: slice) -> Floats:
@@ -188,8 +184,10 @@ def _ridge_regression(A: Floats, b: Floats, ridge: float) -> Floats:
     noise = d * np.finfo(np.float64).eps
     if pivots.min() > noise * pivots.max():
         coef: Floats = solve_triangular(R[:d, :d], R[:d, d])
-        return coef
-    left, values, right = svd(A)
-    shares = values / (values**2 + ridge)
-    shares[values <= noise * values.max()] = 0.0
-    return right.T @ (shares * (left.T @ b))  # type: ignore[no-any-return]
+    else:
+        left, values, right = svd(A)
+        shares = values / (values**2 + ridge)
+        shares[values <= noise * values.max()] = 0.0
+        coef = right.T @ (shares * (left.T @ b))
+    is_hidden = ridge < HIDDEN * np.square(A).sum(axis=0).max()
+    return without_collinear(coef, A) if is_hidden else coef

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh, lapack
 
+from peckorder._core.errors import warn
 from peckorder._core.threads import share_rows
 from peckorder._core.typing import Array, Floats, Ints
 from peckorder.magnitude.compiled import mprank as compiled
@@ -28,7 +29,14 @@ from peckorder.magnitude.mprank_solver.kernel_matrix import (
     Spectrum,
     refuse_indefinite,
 )
-from peckorder.magnitude.mprank_solver.rows import LARGEST, QueryWeights, ScaledRows, refuse_large
+from peckorder.magnitude.mprank_solver.rows import (
+    HIDDEN,
+    LARGEST,
+    QueryWeights,
+    ScaledRows,
+    refuse_large,
+    without_collinear,
+)
 from peckorder.similarity.kernel_function import Matrix
 
 # Rows (of features, or of kernels) up to which a matrix is factorised by default.
@@ -311,9 +319,18 @@ class Problem:
         if name == "cg":
             result = self._primal_cg(rows, limits)
             point = self._point(rows, result.x)
+            is_hidden = self.ridge < HIDDEN * rows.column_squares.max()
         else:
-            point = self._refined(rows, by_eigenvalues=name == "eigh")
+            point, is_hidden = self._refined(rows, by_eigenvalues=name == "eigh")
             result = IterationResult(point.coef, 1, True)
+        if is_hidden and len(point.coef) <= _FEW_FEATURES:
+            factor = rows.factor(self.target)[:-1, :-1]
+            point = self._point(rows, without_collinear(point.coef, factor))
+        elif is_hidden:
+            warn(
+                f"C={self.C:g} is so large that coefficients of collinear features are rounding: "
+                "lower C, or leave out features that follow from others."
+            )
         return Solution(
             point.coef,
             self.weights.root * (point.residual / self.ridge),
@@ -335,10 +352,11 @@ class Problem:
         # No objective is below zero.
         return Point(coef, residual, descent, objective, min(gap, objective))
 
-    def _refined(self, rows: ScaledRows, *, by_eigenvalues: bool) -> Point:
+    def _refined(self, rows: ScaledRows, *, by_eigenvalues: bool) -> tuple[Point, bool]:
         """Solve by products of features, then correct the rounding of these.
 
-        Those in single precision are computed again in double if that fails.
+        Those in single precision are computed again in double if that fails. Also returns
+        whether the ridge is hidden by rounding.
         """
         dtype = np.dtype(np.float64) if sparse.issparse(rows.X) else rows.X.dtype
         best: Point | None = None
@@ -364,7 +382,7 @@ class Problem:
             if is_done:
                 break
         assert best is not None
-        return best
+        return best, share < HIDDEN
 
     def _primal_cg(self, rows: ScaledRows, limits: Limits) -> IterationResult:
         ridge, target = self.ridge, self.target
