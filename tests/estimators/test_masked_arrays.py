@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 
@@ -57,6 +58,18 @@ def test_masked_rows_are_refused(estimator):
         estimator.predict(ROWS)
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS[:-2], ids=name_of)
+def test_a_list_of_masked_rows_is_refused(estimator):
+    with pytest.raises(DataError, match=r"X must be without masked values; got one in row 4\."):
+        estimator.fit(list(ROWS), Y)
+
+
+def test_a_masked_value_in_a_list_of_rows_is_missing_for_rankboost():
+    model = RankBoost(n_rounds=5).fit(list(ROWS), Y)
+    other = RankBoost(n_rounds=5).fit(ROWS, Y)
+    assert np.array_equal(model.predict(list(ROWS)), other.predict(ROWS))
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
 def test_masked_labels_are_refused(estimator):
     with pytest.raises(DataError, match=r"y must be without masked values; got one in row 4\."):
@@ -98,6 +111,7 @@ def test_a_masked_rating_is_none():
         (lambda: metrics.ndcg(Y, COLUMN), "y_score"),
         (lambda: metrics.disagreement(Y, COLUMN), "y_score"),
         (lambda: metrics.disagreement(Y, X[:, 0], sample_weight=COLUMN), "sample_weight"),
+        (lambda: metrics.ndcg(Y, X[:, 0], ties="docid", docid=COLUMN), "docid"),
         (lambda: metrics.average_precision(Y, X[:, 0], good=COLUMN > 1), "good"),
         (lambda: metrics.rank_loss(COLUMN, Y), "y_true"),
         (lambda: metrics.kendall_tau(Y, COLUMN), "y_score"),
@@ -116,14 +130,18 @@ DATES = np.datetime64("2020-01-01", "D") + np.arange(90).reshape(30, 3) * 7 % 31
 DATES[4, 1] = "NaT"
 
 
-@pytest.mark.parametrize("form", [np.asarray, pd.DataFrame])
-@pytest.mark.parametrize("estimator", ESTIMATORS[:-1], ids=name_of)
+FORMS = [np.asarray, pd.DataFrame, pl.DataFrame, lambda X: list(map(list, X))]
+FORMS.append(lambda X: np.fromiter(X.ravel(), object).reshape(X.shape))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("estimator", ESTIMATORS[:-2], ids=name_of)
 def test_missing_dates_are_refused(estimator, form):
     with pytest.raises(DataError, match=r"X must be without missing values; got NaT in row 4\."):
         clone(estimator).fit(form(DATES), Y)
 
 
-@pytest.mark.parametrize("form", [np.asarray, pd.DataFrame])
+@pytest.mark.parametrize("form", FORMS)
 def test_a_missing_date_is_missing_for_rankboost(form):
     numbers = np.where(np.isnat(DATES), np.nan, DATES.astype(float))
     model, wanted = RankBoost(n_rounds=3).fit(form(DATES), Y), RankBoost(n_rounds=3)

@@ -220,3 +220,21 @@ def test_long_doubles_are_taken_if_they_differ_as_float64(model):
     rule = f"y must be numbers that differ as float64; got {labels.dtype} with more digits."
     with pytest.raises(DataError, match=rule):
         model.fit(X, labels)
+    with pytest.raises(DataError, match=rule.replace("y must", "classes must")):
+        PRank(classes=labels).fit(X, labels[[0, 2, 2]])
+
+
+@pytest.mark.parametrize("model", [PRank(), MPRank(), RankBoost()])
+@pytest.mark.parametrize(
+    ("labels", "rule"),
+    [
+        ([0.5, 2**53, 2**53 + 1], r"below 2\*\*53, exact as float64; got 9007199254740993\."),
+        (np.array([0.5, 2**53, 2**53 + 1], object), r"below 2\*\*53, exact as float64; got 9"),
+        ([1, 2, 10**400], r"numbers below 2\*\*1024; got a larger one\."),
+        ([1, 2, 10**5000], r"numbers below 2\*\*1024; got a larger one\."),
+    ],
+    ids=["beside a fraction", "objects", "400 digits", "5000 digits"],
+)
+def test_integers_that_no_float64_can_tell_apart(model, labels, rule):
+    with pytest.raises(DataError, match=f"y must be {rule}"):
+        model.fit([[0.0], [1.0], [2.0]], labels)

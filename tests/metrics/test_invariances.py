@@ -326,3 +326,26 @@ def test_the_scale_of_weights_does_not_count(name, scale):
     assert_allclose(found, wanted, atol=1e-15, **rounding)
     whole = EVERY[name](truth, score, sample_weight=weight * scale)
     assert_allclose(whole, EVERY[name](truth, score, sample_weight=weight), **rounding)
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e300, 1.7e308])
+@pytest.mark.parametrize(
+    "name", [*PAIRWISE, "rmse", "mae", "macro_mae", "quadratic_weighted_kappa"]
+)
+def test_the_scale_of_the_weights_of_a_query_does_not_count(name, scale):
+    metric = EVERY.get(name) or getattr(metrics, name)
+    truth, score, qid = queries(3)
+    weight = np.where(qid == qid[-1], scale, 1.0)
+    wanted = values(metric, truth, 2 * score, qid)
+    found = values(metric, truth, 2 * score, qid, sample_weight=weight)
+    assert_allclose(found, wanted, atol=1e-15, rtol=1e-12)
+    alone = metric(truth, 2 * score, sample_weight=np.full(len(truth), scale))
+    assert_allclose(alone, metric(truth, 2 * score), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1.7e308])
+def test_the_scale_of_the_weights_of_queries_does_not_count(scale):
+    truth, score, qid = queries(3)
+    weights = np.full(8, scale)
+    weighted = metrics.ndcg(truth, score, qid=qid, query_weight=weights, undefined="zero")
+    assert weighted == pytest.approx(metrics.ndcg(truth, score, qid=qid, undefined="zero"))

@@ -36,9 +36,11 @@ from peckorder._core.parameters import positive as positive
 from peckorder._core.parameters import refuse_parameter as refuse_parameter
 from peckorder._core.parameters import whole as whole
 from peckorder._core.threads import Stop, share_rows
-from peckorder._core.typing import Array, Floats, MatrixLike, Rows, SparseMatrix
+from peckorder._core.typing import Array, Bools, Floats, MatrixLike, Rows, SparseMatrix
 
 T = TypeVar("T")
+
+_TIMED = np.datetime64, np.timedelta64
 
 
 def check_rows(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, norms: bool) -> Rows:
@@ -174,39 +176,67 @@ def _refuse_structure() -> NoReturn:
 
 
 def unmasked(name: str, values: T) -> T:
-    """Return values; refuse a masked array in which some are masked.
+    """Return values; refuse a masked array, or a list of such, if some are masked.
 
     NumPy and scikit-learn would go on with what is under the mask.
     """
+    row = -1
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         row = int(np.nonzero(np.ma.getmaskarray(values))[0][0])
+    elif isinstance(values, list | tuple):
+        row = next((k for k, value in enumerate(values) if _is_masked(value)), -1)
+    if row >= 0:
         raise refusal(name, "be without masked values", f"one in row {row}")
     return values
+
+
+def _is_masked(value: object) -> bool:
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
 
 
 def rows_without_gaps(X: MatrixLike) -> MatrixLike:
     """Return X; refuse masked values, and missing dates, which would become -9.2e18."""
     dates = _dates(X)
-    if dates is not None and np.isnat(dates).any():
-        row = int(np.nonzero(np.isnat(dates))[0][0])
+    if dates is not None and (is_missing := _are_nat(dates)).any():
+        row = int(np.nonzero(is_missing)[0][0])
         raise refusal("X", "be without missing values", f"NaT in row {row}")
     return unmasked("X", X)
 
 
 def _dates(X: Any) -> Array | None:
-    """Return an array or a frame of nothing but dates or durations; None for others."""
-    kinds = {getattr(dtype, "kind", "") for dtype in np.ravel(getattr(X, "dtypes", ()))}
-    if not kinds:
-        kinds = {getattr(getattr(X, "dtype", None), "kind", "")}
-    return np.asarray(X) if kinds <= {"m", "M"} else None
+    """Return X as an array if it may have missing dates or durations, else None."""
+    if isinstance(X, list | tuple):
+        # Lists take long to convert: their first row tells.
+        return np.asarray(X) if any(isinstance(v, _TIMED) for v in np.ravel(X[:1])) else None
+    if hasattr(X, "dtypes"):
+        kinds = {_kind(dtype) for dtype in np.ravel(X.dtypes)}
+    else:
+        kinds = {_kind(getattr(X, "dtype", None))}
+    return np.asarray(X) if kinds <= {"m", "M", "O"} else None
+
+
+def _kind(dtype: Any) -> str:
+    """Return the kind of a type of NumPy or pandas; "M" for dates of polars."""
+    is_temporal = getattr(dtype, "is_temporal", bool)()
+    return "M" if is_temporal else str(getattr(dtype, "kind", ""))
+
+
+def _are_nat(dates: Array) -> Bools:
+    """Return which entries are missing dates or durations; objects may be anything."""
+    if dates.dtype.kind != "O":
+        return np.isnat(dates)
+    found = [isinstance(value, _TIMED) and bool(np.isnat(value)) for value in dates.ravel()]
+    return np.array(found, dtype=bool).reshape(dates.shape)
 
 
 def masked_as_nan(X: MatrixLike) -> MatrixLike:
     """Return X, NaN for values that are masked in an array, and for missing dates."""
     dates = _dates(X)
-    if dates is not None and np.isnat(dates).any():
-        return np.where(np.isnat(dates), np.nan, dates.astype(np.float64))
-    if not (isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X)):
+    if dates is not None and (is_missing := _are_nat(dates)).any():
+        return np.where(is_missing, np.nan, dates.astype(np.float64))
+    if isinstance(X, list | tuple) and any(map(_is_masked, X)):
+        X = np.ma.stack(X)
+    if not _is_masked(X):
         return X
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     return np.asarray(np.ma.filled(X.astype(dtype), np.nan))
@@ -219,6 +249,7 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
         given = np.asarray(values)
     except ValueError:
         given = np.array("of rows of different lengths")
+    check_whole(name, values, given)
     if given.dtype.kind == "O" and all(v is None or is_number(v) for v in given.ravel()):
         given = _as_floats(name, given)
     if given.dtype.kind not in "biuf":
@@ -258,6 +289,15 @@ def _as_floats(name: str, given: Array) -> Floats:
 def _check_exact(name: str, largest: int) -> None:
     if abs(largest) >= 2**53:
         raise refusal(name, "be below 2**53, exact as float64", repr(largest))
+
+
+def check_whole(name: str, values: object, given: Array) -> None:
+    """Refuse integers among values that NumPy has rounded beside fractions."""
+    if given.dtype.kind == "f" and isinstance(values, list | tuple) and given.size:
+        with np.errstate(invalid="ignore"):
+            is_large = np.abs(given) >= 2.0**53
+        large = [values[row] for row in np.flatnonzero(is_large)] if given.ndim == 1 else []
+        _check_exact(name, max((v for v in large if isinstance(v, Integral)), key=abs, default=0))
 
 
 def check_distinct(name: str, given: Array, array: Floats) -> None:

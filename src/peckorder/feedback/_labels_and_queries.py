@@ -11,11 +11,13 @@ from sklearn.utils import column_or_1d
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Labels
-from peckorder._core.validation import check_distinct, is_number, unmasked
+from peckorder._core.validation import check_distinct, check_whole, is_number, unmasked
 
 _A = TypeVar("_A", bound=Array)
 # Up to this size, float64 represents every integer exactly.
 EXACT = 2.0**53
+# No float64 is as large, and Python refuses to print some of these integers.
+_TOO_LARGE = 2**1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,11 @@ def read_labels(y: Any, name: str = "y") -> LabelColumn:
     if values.dtype.kind == "c":
         raise refusal(name, "be real", "complex numbers")
     if values.dtype.kind == "O" and all(is_number(v) for v in values.tolist()):
-        values = np.asarray(values.tolist())
+        y = values.tolist()
+        if any(isinstance(v, int) and abs(v) >= _TOO_LARGE for v in y):
+            raise refusal(name, "be numbers below 2**1024", "a larger one")
+        values = np.asarray(y)
+    check_whole(name, y, values)
     if values.dtype.kind not in "biuf":
         values = as_objects(values)
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
@@ -125,7 +131,7 @@ def read_grades(y: Any, weight: str = "unit") -> Floats:
         raise refusal("y", "be at least one grade", "[]")
     if column.categories is None and not column.is_numeric:
         raise refusal(
-            "y", "be numbers or an ordered categorical", f"{column.label(0)!r} in place 0"
+            "y", "be numbers or an ordered categorical", f"{short(column.label(0))} in place 0"
         )
     if column.categories is not None:
         rule, is_grade = "without missing grades", values >= 0

@@ -11,6 +11,7 @@ import numpy as np
 from peckorder._core.compiled.jit import compiled
 from peckorder._core.errors import refusal, warn
 from peckorder._core.typing import Floats, Ints, Labels
+from peckorder._core.validation import check_distinct
 from peckorder.feedback._labels_and_queries import EXACT, LabelColumn, as_objects, is_missing
 
 # Labels are read in blocks, so that they are never copied as a whole.
@@ -111,7 +112,10 @@ class Scale:
             raise refusal(
                 "classes", "be distinct labels, lowest first", _few(labels), error=ValueError
             )
-        return cls(_label_array(labels))
+        array = _label_array(labels)
+        if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+            check_distinct("classes", array, array.astype(np.float64))
+        return cls(array)
 
     @classmethod
     def inferred(cls, column: LabelColumn, hint: str = "") -> Self:

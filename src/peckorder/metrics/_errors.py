@@ -12,6 +12,7 @@ from peckorder.metrics._lists import (
     WeightsOfQueries,
     check_lengths,
     mean_over_queries,
+    near_one,
     query_means,
 )
 
@@ -114,9 +115,12 @@ def _errors(
 def queries_and_weights(
     n_rows: int, qid: VectorLike | None, sample_weight: ArrayLike | None
 ) -> tuple[Queries, Floats]:
-    """Return the queries, and the weights of rows, 1 unless they are given."""
+    """Return the queries, and the weights of rows relative as `near_one`; 1 if None."""
     queries = Queries.of(qid, n_rows)
-    return queries, np.ones(n_rows) if sample_weight is None else weights(sample_weight, n_rows)
+    if sample_weight is None:
+        return queries, np.ones(n_rows)
+    weight = queries.arrange(weights(sample_weight, n_rows))
+    return queries, queries.restore(near_one(weight, queries.offsets))
 
 
 def truth_and_error(

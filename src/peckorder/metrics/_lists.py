@@ -15,7 +15,7 @@ from peckorder._core.compiled.lists import sort_lists
 from peckorder._core.errors import refusal, warn
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, n_cores, share
 from peckorder._core.typing import Array, Floats, Ints, Labels, VectorLike
-from peckorder._core.validation import numbers, one_of, weights
+from peckorder._core.validation import numbers, one_of, unmasked, weights
 from peckorder.feedback import Queries
 
 TIES = one_of("expected", "best", "worst", "order", "docid")
@@ -111,16 +111,22 @@ def check_lengths(n_rows: int, **lengths: int) -> None:
 
 
 def row_weights(lists: RankedLists, sample_weight: ArrayLike | None) -> Floats:
-    """Return one weight per row, in the order of the lists.
-
-    They are relative to a power of two near the largest, so that sums of products of
-    two are neither infinite nor zero; this changes no bit of them.
-    """
+    """Return one weight per row, in the order of the lists, relative as `near_one`."""
     if sample_weight is None:
         return np.ones(len(lists))
-    weight = weights(sample_weight, len(lists))
-    _, power = np.frexp(weight.max())
-    return np.ldexp(weight, -int(power))[lists.order]
+    weight = weights(sample_weight, len(lists))[lists.order]
+    return near_one(weight, lists.queries.offsets)
+
+
+def near_one(weight: Floats, offsets: Ints) -> Floats:
+    """Return weights relative to a power of two near the largest of each query.
+
+    So sums of products of two are neither infinite nor zero. This changes no bit of
+    them, and no mean over a query.
+    """
+    _, power = np.frexp(np.maximum.reduceat(weight, offsets[:-1]))
+    relative: Floats = np.ldexp(weight, -np.repeat(power, np.diff(offsets)))
+    return relative
 
 
 def query_means(queries: Queries, values: Floats, weight: Floats) -> Floats:
@@ -174,7 +180,7 @@ def _ranked(
     if ties == "docid":
         if docid is None:
             raise refusal("docid", "be one name per row with ties='docid'", "None")
-        names = np.asarray(docid)
+        names = np.asarray(unmasked("docid", docid))
         if names.ndim != 1 or any(name is None for name in names.tolist()):
             raise refusal("docid", "be one name per row", repr_(docid))
         check_lengths(len(score), docid=len(names))
@@ -266,4 +272,4 @@ def query_weights(given: WeightsOfQueries, queries: Queries) -> Floats:
             f"be one weight >= 0 per query, {len(queries)} in the order of their first rows",
             repr_(weight.tolist()),
         )
-    return weight
+    return near_one(weight, np.array([0, len(weight)]))
