@@ -236,7 +236,7 @@ def masked_as_nan(X: MatrixLike) -> MatrixLike:
         return np.where(is_missing, np.nan, dates.astype(np.float64))
     if isinstance(X, list | tuple) and any(map(_is_masked, X)):
         X = np.ma.stack(X)
-    if not _is_masked(X):
+    if not (isinstance(X, np.ma.MaskedArray) and _is_masked(X)):
         return X
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     return np.asarray(np.ma.filled(X.astype(dtype), np.nan))
@@ -297,7 +297,8 @@ def check_whole(name: str, values: object, given: Array) -> None:
         with np.errstate(invalid="ignore"):
             is_large = np.abs(given) >= 2.0**53
         large = [values[row] for row in np.flatnonzero(is_large)] if given.ndim == 1 else []
-        _check_exact(name, max((v for v in large if isinstance(v, Integral)), key=abs, default=0))
+        whole_numbers = [int(v) for v in large if isinstance(v, Integral)]
+        _check_exact(name, max(whole_numbers, key=abs, default=0))
 
 
 def check_distinct(name: str, given: Array, array: Floats) -> None:

@@ -8,8 +8,8 @@ from scipy import sparse
 from scipy.linalg import lapack, solve_triangular, svd
 
 from peckorder._core.typing import Floats, Ints
+from peckorder.magnitude.mprank_solver.collinear import HIDDEN, without_collinear
 from peckorder.magnitude.mprank_solver.rows import (
-    HIDDEN,
     LARGEST,
     LARGEST_RIDGE,
     SMALLEST_RIDGE,
@@ -19,7 +19,6 @@ from peckorder.magnitude.mprank_solver.rows import (
     refuse_large,
     times_transposed,
     triangle,
-    without_collinear,
 )
 from peckorder.magnitude.mprank_solver.solve import Solution
 from peckorder.similarity.kernel_function import Matrix

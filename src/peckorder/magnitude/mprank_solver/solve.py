@@ -12,6 +12,7 @@ from peckorder._core.errors import warn
 from peckorder._core.threads import share_rows
 from peckorder._core.typing import Array, Floats, Ints
 from peckorder.magnitude.compiled import mprank as compiled
+from peckorder.magnitude.mprank_solver.collinear import HIDDEN, without_collinear
 from peckorder.magnitude.mprank_solver.iterative import (
     Apply,
     Diverged,
@@ -29,14 +30,7 @@ from peckorder.magnitude.mprank_solver.kernel_matrix import (
     Spectrum,
     refuse_indefinite,
 )
-from peckorder.magnitude.mprank_solver.rows import (
-    HIDDEN,
-    LARGEST,
-    QueryWeights,
-    ScaledRows,
-    refuse_large,
-    without_collinear,
-)
+from peckorder.magnitude.mprank_solver.rows import LARGEST, QueryWeights, ScaledRows, refuse_large
 from peckorder.similarity.kernel_function import Matrix
 
 # Rows (of features, or of kernels) up to which a matrix is factorised by default.
