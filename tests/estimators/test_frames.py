@@ -10,9 +10,11 @@ from sklearn.base import clone
 import peckorder
 from peckorder import (
     AggregatePRank,
+    CalibratedOrdinal,
     MPRank,
     MPRankCV,
     MulticlassPerceptron,
+    OrdinalBoost,
     PRank,
     RankBoost,
     SVRank,
@@ -178,6 +180,8 @@ ESTIMATORS = [
     AggregatePRank(n_estimators=3, random_state=0),
     WidrowHoff(),
     MulticlassPerceptron(),
+    CalibratedOrdinal(PRank()),
+    OrdinalBoost(n_rounds=3, random_state=0),
     RankBoost(n_rounds=3),
     RankBoost(n_rounds=3, weak="tree", random_state=0),
     MPRank(),

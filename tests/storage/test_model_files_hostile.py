@@ -142,9 +142,9 @@ HOSTILE = {
     "a table in a table": (
         "table",
         put("TableRanker", "state", "ranker", "model"),
-        "in which state.ranker.model must be one of 'AggregatePRank', 'CatBoost', "
-        "'LightGBM', 'MPRank', 'MPRankCV', 'Mord', 'MulticlassPerceptron', 'PRank', "
-        "'RankBoost', 'Ridge', 'SVRank', 'WidrowHoff', 'XGBoost'",
+        "in which state.ranker.model must be one of 'AggregatePRank', 'CalibratedOrdinal', "
+        "'CatBoost', 'LightGBM', 'MPRank', 'MPRankCV', 'Mord', 'MulticlassPerceptron', "
+        "'OrdinalBoost', 'PRank', 'RankBoost', 'Ridge', 'SVRank', 'WidrowHoff', 'XGBoost'",
     ),
     "a ranker of fewer columns": (
         "table-boosted",

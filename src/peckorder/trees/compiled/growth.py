@@ -117,7 +117,7 @@ def keep_best(slot: int, side: int, n_threads: int, rules: Rules, growth: Growth
             best = k
     whole = splits.leaf_gain(leaf_of(slot, rules, growth), rules)
     gain = gains[best, side]
-    is_gain = gain - whole > 1e-12 * abs(gain)
+    is_gain = gain - whole > 1e-9 * abs(gain)
     growth.limits[slot, GAIN] = gain - whole if is_gain else -inf
     for k in range(splits.SPLIT):
         growth.best[slot, k] = found[best, side, k]

@@ -23,6 +23,9 @@ from peckorder.trees.compiled.histograms import MASS, SLOPE
 # above, the sums above, and the categories that go above as bits.
 COLUMN, CUT, MISSING_ABOVE, SLOPE_ABOVE, MASS_ABOVE, CATEGORIES = range(6)
 SPLIT = CATEGORIES + 4
+# Gains that differ in later bits than these are equal: they would depend on the unit of
+# the sums, and on how often rows are repeated instead of weighted.
+_ROUNDING = 2.0**21 + 1.0
 _ONE, _LOW_BITS, _GOLDEN = np.uint64(1), np.uint64(0xFFFFFFFF), np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -81,6 +84,13 @@ def value_of(slope: float, curvature: float, lower: float, upper: float) -> floa
 
 
 @inlined_exact
+def rounded(gain: float) -> float:
+    """Return a gain with 32 leading bits."""
+    large = gain * _ROUNDING
+    return large - (large - gain)
+
+
+@inlined_exact
 def gain_of(slope: float, curvature: float, value: float) -> float:
     """Return twice what a score gains."""
     return (2.0 * slope - curvature * value) * value
@@ -91,7 +101,7 @@ def leaf_gain(leaf: Leaf, rules: Rules) -> float:
     """Return twice what a leaf gains that is not split."""
     slope = leaf.slope * rules.slope_unit
     curvature = curvature_of(leaf.mass, rules) + rules.l2
-    return gain_of(slope, curvature, value_of(slope, curvature, leaf.lower, leaf.upper))
+    return rounded(gain_of(slope, curvature, value_of(slope, curvature, leaf.lower, leaf.upper)))
 
 
 @inlined_exact
@@ -126,7 +136,7 @@ def split_gain(
     b = value_of(slope_b, curvature_b, leaf.lower, leaf.upper)
     if (rise > 0 and a < b) or (rise < 0 and a > b):
         return -inf
-    return gain_of(slope_a, curvature_a, a) + gain_of(slope_b, curvature_b, b)
+    return rounded(gain_of(slope_a, curvature_a, a) + gain_of(slope_b, curvature_b, b))
 
 
 @inlined_exact
@@ -145,7 +155,7 @@ def write_gains(
         curvature_z = curvature_of(leaf.mass - mass, rules) + rules.l2
         product = curvature_a * curvature_z
         gain = (a * a * curvature_z + z * z * curvature_a) / (product if product > 0.0 else 1.0)
-        gains[b] = gain if product > 0.0 else -inf
+        gains[b] = rounded(gain) if product > 0.0 else -inf
 
 
 @inlined_exact
