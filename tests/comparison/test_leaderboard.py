@@ -20,6 +20,9 @@ FRAME = pd.DataFrame(
     }
 )
 
+SPARSE = pd.SparseDtype(float, np.nan)
+KINDS = {"size": SPARSE, "colour": object, "label": int}
+
 
 def means(board):
     return [(row["ranker"], row["mean rank loss"]) for row in board.to_dict()]
@@ -50,9 +53,11 @@ def test_the_leaderboard_and_the_model_are_those_of_the_command(board, tmp_path,
         lambda folder: pl.from_pandas(FRAME),
         lambda folder: {name: FRAME[name].to_numpy() for name in FRAME},
         lambda folder: FRAME.set_index(FRAME.index[::-1]),
+        lambda folder: FRAME.astype({"size": SPARSE, "label": pd.SparseDtype(int, 1)}),
+        lambda folder: {name: FRAME[name].astype(t) for name, t in KINDS.items()},
         lambda folder: FRAME.to_csv(folder / "t.csv", index=False) or folder / "t.csv",
     ],
-    ids=["polars", "arrays", "another index", "a file"],
+    ids=["polars", "arrays", "another index", "sparse columns", "sparse arrays", "a file"],
 )
 def test_other_forms_of_the_same_table(board, data, tmp_path):
     other = peckorder.compare(data(tmp_path), rankers=RANKERS, folds=3)

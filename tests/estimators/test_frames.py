@@ -190,6 +190,8 @@ ESTIMATORS = [
     SVRank(),
     SVRank(kernel="rbf"),
     TableRanker(MPRank(), scale=False),
+    OrdinalBoost(n_rounds=3, random_state=0),
+    CalibratedOrdinal(RankBoost(n_rounds=3)),
 ]
 GAPS = np.where(np.abs(X) < 0.4, 0.0, X)
 SPARSE = {
@@ -198,6 +200,11 @@ SPARSE = {
         pd.SparseDtype(int, 0)
     ),
     "booleans": pd.DataFrame(GAPS > 0, columns=["a", "b", "c"]).astype(pd.SparseDtype(bool, False)),
+    # What is left out is not 0: scikit-learn makes no sparse matrix of such columns.
+    "ones": pd.DataFrame(GAPS + 1, columns=["a", "b", "c"]).astype(pd.SparseDtype(float, 1.0)),
+    "all but gaps": pd.DataFrame(GAPS, columns=["a", "b", "c"]).astype(
+        pd.SparseDtype(float, np.nan)
+    ),
 }
 
 

@@ -200,7 +200,18 @@ def rows_without_gaps(X: MatrixLike) -> MatrixLike:
     if dates is not None and (is_missing := _are_nat(dates)).any():
         row = int(np.nonzero(is_missing)[0][0])
         raise refusal("X", "be without missing values", f"NaT in row {row}")
-    return unmasked("X", X)
+    return unmasked("X", _without_fill(X))
+
+
+def _without_fill(X: Any) -> Any:
+    """Return a frame of sparse columns as a dense one, if what they leave out is not 0.
+
+    scikit-learn makes a sparse matrix of such a frame, which leaves out zeros.
+    """
+    types = np.ravel(getattr(X, "dtypes", ()))
+    if not all(hasattr(dtype, "fill_value") for dtype in types):
+        return X
+    return X if all(dtype.fill_value == 0 for dtype in types) else X.sparse.to_dense()
 
 
 def _dates(X: Any) -> Array | None:
@@ -237,7 +248,7 @@ def masked_as_nan(X: MatrixLike) -> MatrixLike:
     if isinstance(X, list | tuple) and any(map(_is_masked, X)):
         X = np.ma.stack(X)
     if not (isinstance(X, np.ma.MaskedArray) and _is_masked(X)):
-        return X
+        return _without_fill(X)
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     return np.asarray(np.ma.filled(X.astype(dtype), np.nan))
 

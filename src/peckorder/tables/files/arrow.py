@@ -153,8 +153,10 @@ def columns_of(data: Any) -> Columns:
         if hasattr(data, "to_arrow"):
             table = data.to_arrow()
         elif isinstance(data, Mapping):
-            table = pa.table({str(name): pa.array(column) for name, column in data.items()})
+            table = pa.table({str(name): pa.array(_dense(c)) for name, c in data.items()})
         elif hasattr(data, "columns"):
+            is_sparse = any(hasattr(dtype, "fill_value") for dtype in data.dtypes)
+            data = data.apply(_dense) if is_sparse else data
             table = pa.Table.from_pandas(data, preserve_index=False)
         else:
             rule = "be a frame, arrays by the names of columns, or a path"
@@ -163,6 +165,12 @@ def columns_of(data: Any) -> Columns:
         raise refusal("data", "have columns of numbers, text or dates", shortened(error)) from None
     check_distinct(table.column_names)
     return to_columns("the table", table)
+
+
+def _dense(column: Any) -> Any:
+    """Return a column with all its values, if pandas leaves out those that are usual."""
+    is_sparse = hasattr(getattr(column, "dtype", None), "fill_value")
+    return column.sparse.to_dense() if is_sparse else column
 
 
 def to_columns(source: str, table: pa.Table) -> Columns:
