@@ -369,7 +369,8 @@ def test_interrupted_contests_are_measured_on_what_is_done(wine, tmp_path, task,
 def test_verbose_prints_lines_where_there_is_no_terminal(wine, tmp_path, capsys):
     words = (wine, "--rankers", "PRank", "--folds", 2, "-o", tmp_path / "r.html")
     assert run(*words, "--verbose", "--json") == 0
-    lines = capsys.readouterr().err.splitlines()
+    started, reading, *lines = capsys.readouterr().err.splitlines()
+    assert (started, reading) == ("Loading", "Reading (0 s)")
     assert re.fullmatch(r"fold 1: PRank \(\d+ s\)", lines[0])
     assert re.fullmatch(r"fold 2: PRank \(1 of 2, \d+ s, about \d+ s left\)", lines[1])
     assert lines[2].startswith("measuring (2 of 2, ")

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 import peckorder
+from peckorder.comparison.candidates import CANDIDATES
 from peckorder.tables.features import Scaling
 from peckorder.tables.files.read import read_columns
 from support.command_line import check_refused, output_of, result_of, run, table, write_table
@@ -73,11 +74,13 @@ def test_what_fit_learns_is_what_compare_saves(tmp_path, capsys):
     X, y, _ = table()
     rows = [f"{a},{b},{c},{n}" for (a, b, c), n in zip(X, y, strict=True)]
     file.write_text("\n".join(["a,b,c,quality", *rows]) + "\n")
-    for ranker in ("PRank", "MPRank", "RankBoost"):
+    others = [c.name for c in CANDIDATES["ordinal"]() if c.origin not in ("peckorder", "")]
+    assert {"Ridge"} <= set(others)
+    for ranker in ("PRank", "MPRank", "RankBoost", *others):
         saved, fitted = tmp_path / "s.peckorder", tmp_path / "f.peckorder"
         words = ("compare", file, "--rankers", ranker, "--folds", 2, "--quiet")
         assert run(*words, "--save", saved, "-o", tmp_path / "r.html") == 0
-        assert run("fit", file, "--ranker", ranker, "-o", fitted, "--quiet") == 0
+        assert run("fit", file, "--ranker", ranker.upper(), "-o", fitted, "--quiet") == 0
         frame = pd.read_csv(file)[["a", "b", "c"]]
         one, other = (peckorder.load(path).predict(frame) for path in (saved, fitted))
         np.testing.assert_array_equal(one, other)
@@ -207,6 +210,24 @@ def test_letor_with_few_features_a_row_stays_sparse(tmp_path):
     assert not hasattr(model, "feature_names_in_")
 
 
+def test_rankers_of_other_libraries_take_no_sparse_letor(tmp_path, capsys):
+    file = tmp_path / "t.txt"
+    rows = (f"{k % 3} qid:{k // 5} {1 + 7 * k}:1 {2 + 9 * k}:0.5" for k in range(60))
+    file.write_text("\n".join(rows) + "\n")
+    said = check_refused(capsys, "fit", file, "--ranker", "ridge", "-o", tmp_path / "m.peckorder")
+    assert said.startswith("fit: ranker must be one of peckorder's where most features of a LETOR ")
+
+
+def test_a_log_says_what_is_done(tmp_path, capsys, data):
+    words = ("fit", data, "--ranker", "mprank", "-o", tmp_path / "m.peckorder", "--verbose")
+    assert run(*words, "--json") == 0
+    lines = [line.partition(" (")[0] for line in capsys.readouterr().err.splitlines()]
+    rows = "Fitting mprank to 120 rows, its settings chosen on rows left out"
+    assert lines == ["Loading", "Reading", rows, "Writing the model"]
+    assert run(*words, "--quiet") == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_ratings(tmp_path, capsys):
     file, out = tmp_path / "r.csv", tmp_path / "m.peckorder"
     rng = np.random.default_rng(0)
@@ -266,7 +287,7 @@ def test_rounds_are_chosen_on_people_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (("--ranker", "MPRnk"), "fit: ranker must be one of AggregatePRank, MPRank, "),
+        (("--ranker", "MPRnk"), "fit: ranker must be one of AggregatePRank, "),
         (
             ("--ranker", "MPRank", "--set", "D=1"),
             "fit: set must be NAME=VALUE, NAME one of C, kernel, gamma, ",

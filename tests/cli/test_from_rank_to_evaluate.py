@@ -29,7 +29,7 @@ def test_all_formats_are_measured_alike(trained, tmp_path, capsys, suffix):
         result.append(result_of(capsys, "evaluate", out, "--json")["metrics"])
     assert result[0] == result[1]
     of_classes = {"mean rank loss", "exactly right", "macro_mae", "qwk"}
-    assert set(result[0]) == of_classes | {"disagreement"}
+    assert set(result[0]) == of_classes | {"ndcg@10", "disagreement"}
 
 
 @pytest.mark.parametrize("rows", [7, 1000])

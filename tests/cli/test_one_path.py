@@ -91,7 +91,9 @@ def test_two_columns_of_numbers_are_not_guessed_from(made, tmp_path, capsys):
     written = pd.read_csv(made / "o.csv").assign(weight=1.5)
     written.to_csv(tmp_path / "o.csv", index=False)
     said = check_refused(capsys, "evaluate", tmp_path / "o.csv")
-    assert said.endswith("got none by its usual names. Add --target NAME.")
+    assert said.endswith(
+        "got none by its usual names. Add --target NAME, or --model FILE, which knows it."
+    )
 
 
 def test_a_target_that_is_not_there_is_refused(made, tmp_path, capsys):
@@ -197,3 +199,27 @@ def test_few_whole_prices_are_real_numbers_to_a_model_of_prices(tmp_path, capsys
     assert run("rank", model, tmp_path / "few.csv", "-o", ranked) == 0
     found = measured(capsys, ranked, "--model", model)["metrics"]
     assert list(found) == ["disagreement", "msd", "rmse", "mae"]
+
+
+def test_steps_are_those_between_the_classes_that_were_learnt(tmp_path, capsys):
+    a = RNG.normal(size=120)
+    rows = pd.DataFrame({"a": a, "stars": np.array([3, 4, 7, 9])[np.digitize(a, [-1, 0, 1])]})
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    fit = ("fit", tmp_path / "t.csv", "--ranker", "PRank", "-o", tmp_path / "m.peckorder")
+    assert run(*fit, "--quiet") == 0
+    capsys.readouterr()
+    # No row has the class 4: from 3 to 7 are two steps all the same.
+    written = pd.DataFrame({"stars": [3, 7, 9], "predicted": [7, 7, 9], "score": [1, 2, 3]})
+    written.to_csv(tmp_path / "o.csv", index=False)
+    found = measured(capsys, tmp_path / "o.csv", "--model", tmp_path / "m.peckorder")
+    assert found["metrics"]["mean rank loss"]["mean"] == pytest.approx(2 / 3)
+
+
+def test_predicted_grades_of_queries_are_measured_as_grades_too(tmp_path, capsys):
+    file, model, out = (tmp_path / name for name in ("t.csv", "m.peckorder", "o.csv"))
+    a = RNG.normal(size=120)
+    rows = {"qid": np.arange(120) // 10, "a": a, "grade": np.digitize(a, [0, 1])}
+    pd.DataFrame(rows).to_csv(file, index=False)
+    assert run("fit", file, "--ranker", "PRank on grades", "-o", model, "--quiet") == 0
+    assert run("rank", model, file, "-o", out, "--quiet") == 0
+    assert {"ndcg@10", "disagreement", "mean rank loss"} <= set(measured(capsys, out)["metrics"])

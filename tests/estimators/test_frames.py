@@ -190,8 +190,6 @@ ESTIMATORS = [
     SVRank(),
     SVRank(kernel="rbf"),
     TableRanker(MPRank(), scale=False),
-    OrdinalBoost(n_rounds=3, random_state=0),
-    CalibratedOrdinal(RankBoost(n_rounds=3)),
 ]
 GAPS = np.where(np.abs(X) < 0.4, 0.0, X)
 SPARSE = {

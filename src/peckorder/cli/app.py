@@ -365,11 +365,13 @@ app.command(data)
 def _starting(output: OutputOptions) -> Iterator[None]:
     """Tell people, while modules are imported, that something happens."""
     console = Console(stderr=True)
-    if output.quiet or not console.is_terminal:
-        yield
+    if not output.quiet and console.is_terminal:
+        with console.status("Loading"):
+            yield
         return
-    with console.status("Loading"):
-        yield
+    if output.verbose and not output.quiet:
+        console.print("Loading")
+    yield
 
 
 def run(arguments: list[str] | None = None) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 
 from peckorder._core.errors import named, refusal
 from peckorder._core.validation import check_parameters, did_you_mean
+from peckorder.cli.models import needed_package
 from peckorder.cli.options import FitOptions, OutputOptions, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json
 from peckorder.comparison.candidates import Candidate, plain_name
-from peckorder.comparison.refit import TASKS, fit_ratings, fit_table, own_candidates, unfitted
+from peckorder.comparison.refit import TASKS, fit_ratings, fit_table, fitted_candidates, unfitted
 from peckorder.comparison.table_case import make_table_case
 from peckorder.comparison.tuning import fit_model
 from peckorder.datasets import Documents
@@ -24,7 +25,7 @@ from peckorder.tables.files.trec import QID, TARGET, whole_numbers
 from peckorder.tables.roles import is_unset
 from peckorder.tables.task import SCORES, Task, ratings_of, recognise
 
-_CANDIDATES: Final = {kind: own_candidates(kind) for kind in TASKS}
+_CANDIDATES: Final = {kind: fitted_candidates(kind) for kind in TASKS}
 # What MPRankCV chooses from is no setting of an MPRank.
 _UNTOLD: Final = ("classes", "Cs", "gammas", "keep")
 
@@ -72,13 +73,18 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
     """Fit a ranker to a file; write the model, with the names of its features."""
     printer = ResultPrinter(output)
     by_hand = read_settings(options.ranker, options.set_ or ())
-    with printer.progress(f"Fitting {options.ranker}"):
+    with printer.progress("Reading") as report_progress:
         names = separate_columns(options.columns)
         source = read_table(file, format=options.format, ids=options.ids(), names=names)
+        what = f"Fitting {options.ranker}"
         if isinstance(source, Documents):
+            report_progress(0, None, f"{what} to {counted(len(source.y), 'row', 'rows')}")
             fitted = _fit_sparse(by_hand, source, options)
         else:
+            rows = counted(len(source), "row", "rows")
+            report_progress(0, None, f"{what} to {rows}, its settings chosen on rows left out")
             fitted = _fit_table(by_hand, source, options)
+        report_progress(0, None, "Writing the model")
         fitted.model.save(options.out)
     model, learnt = fitted.model, fitted.ranker
     features = getattr(model, "prepared_names_", getattr(model, "feature_names_in_", ()))
@@ -88,6 +94,7 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
         # They are counted, not listed.
         scaled = ", scaled to mean 0 and deviation 1" if fitted.is_scaled else ""
         lines.append(f"{counted(n_features, 'feature', 'features')}{scaled}")
+    package = needed_package(model)
     printer.emit(
         {
             "file": name_of(file),
@@ -99,12 +106,14 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
             "taken": roles_as_json(fitted.task.column_roles),
             "features": list(features) or n_features,
             "scaled": fitted.is_scaled,
+            "needs": package,
             "notes": list(fitted.notes),
         },
         *lines,
         *fitted.notes,
         fitted.settings.sentence(),
         f"{options.ranker}: fitted to {counted(fitted.n_rows, 'row', 'rows')}, in {options.out}",
+        *([f"It needs {package} wherever it is used."] if package else []),
     )
 
 
@@ -120,7 +129,7 @@ def tasks_of(name: str) -> tuple[str, ...]:
     kinds = tuple(kind for kind in TASKS if plain_name(name) in _CANDIDATES[kind])
     if not kinds:
         every = {c.name: None for kind in TASKS for c in _CANDIDATES[kind].values()}
-        names = sorted(every)
+        names = sorted(every, key=str.lower)
         hint = did_you_mean(name, names, {})
         raise refusal("ranker", f"be one of {', '.join(names)}", repr(name), hint=hint)
     return kinds
@@ -201,7 +210,11 @@ def _fit_sparse(by_hand: Mapping[str, object], documents: Documents, options: Fi
                 name, "not be asked for where most features of a LETOR file are absent", f"--{name}"
             )
     kind = "graded" if "graded" in kinds else kinds[0]
-    ranker = unfitted(_candidate(options.ranker, kind, by_hand))
+    candidate = _candidate(options.ranker, kind, by_hand)
+    if candidate.origin != "peckorder":
+        rule = "be one of peckorder's where most features of a LETOR file are absent"
+        raise refusal("ranker", rule, repr(options.ranker))
+    ranker = unfitted(candidate)
     if hasattr(ranker, "classes"):
         ranker.set_params(classes=by_hand.get("classes"))
     settings = Settings(_fixed(ranker, {}, by_hand), {}, by_hand)

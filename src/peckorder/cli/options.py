@@ -172,10 +172,10 @@ class FitOptions(TableOptions):
     Parameters
     ----------
     ranker
-        One of peckorder's, by its name in a leaderboard or that of its class: PRank,
-        AggregatePRank, WidrowHoff or MulticlassPerceptron for ordered classes; MPRank,
-        MPRankCV, SVRank or RankBoost for classes, grades and magnitudes; PersonalRanker
-        for ratings; or, as in compare, "MPRank (RBF kernel)".
+        Its name in a leaderboard, such as "MPRank (RBF kernel)" or LightGBM, or that of
+        its class: PRank, AggregatePRank, WidrowHoff or MulticlassPerceptron for ordered
+        classes; MPRank, MPRankCV, SVRank or RankBoost for classes, grades and
+        magnitudes; PersonalRanker for ratings.
     out
         The model file to write: a new one, or in place of a model.
     set_

@@ -95,7 +95,9 @@ class ResultPrinter:
         Where no terminal is, there are lines if the options ask for them.
         """
         if self._shows_lines:
-            yield _Lines(self._bars)
+            report_lines = _Lines(self._bars)
+            report_lines(0, None, label)
+            yield report_lines
             return
         if not self._shows_bars:
             # A bar that is switched off leaves an empty line, before rich 15.

@@ -38,13 +38,11 @@ class FittedModel(NamedTuple):
     chosen: Mapping[str, object]
 
 
-def own_candidates(kind: str) -> dict[str, Candidate]:
-    """Return peckorder's rankers of a task: those of the leaderboard, and other classes."""
-    if kind == "ratings":
-        every = [c for c in ratings_candidates() if c.name.startswith("PersonalRanker")]
-    else:
-        every = [*CANDIDATES[kind](), *further_candidates(kind)]
-    return {plain_name(c.name): c for c in every if c.origin == "peckorder"}
+def fitted_candidates(kind: str) -> dict[str, Candidate]:
+    """Return the rankers of a task that a file can keep: of the leaderboard, and others."""
+    is_table = kind != "ratings"
+    every = [*CANDIDATES[kind](), *further_candidates(kind)] if is_table else ratings_candidates()
+    return {plain_name(c.name): c for c in every if c.can_be_saved}
 
 
 def unfitted(candidate: Candidate) -> Any:

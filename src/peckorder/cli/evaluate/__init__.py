@@ -122,7 +122,7 @@ def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
 def _of_table(file: str, options: EvaluateOptions) -> Measured:
     """Measure a table that has targets, and scores or predicted classes."""
     classes: Sequence[str] | None = options.classes
-    is_real = False
+    is_real, learnt = False, ()
     names = ("target", "score", "predicted", "qid")
     given = {name: getattr(options, name) for name in names}
     known: dict[str, str] = {}
@@ -130,8 +130,9 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
         model = peckorder.load(options.model)
         known = known_columns(model)
         of_model = getattr(model, "classes_", np.empty(0))
-        if classes is None and any(isinstance(label, str) for label in of_model.tolist()):
-            classes = tuple(map(str, of_model.tolist()))
+        learnt = tuple(of_model.tolist())
+        if classes is None and any(isinstance(label, str) for label in learnt):
+            classes = tuple(map(str, learnt))
         is_real = "target" in known and "qid" not in known and len(of_model) == 0
     qid = known.get("qid") if options.qid is None else options.qid
     ids = () if qid is None else (qid,)
@@ -160,7 +161,7 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
     n_rows, notes = int(rows.sum()), (*columns.notes, *roles.notes, *order_notes, *row_notes)
     values: list[dict[str, str | float]] = []
     if of_classes and roles.predicted is not None:
-        truth, guess = levels_of(columns, (roles.target, roles.predicted), classes)
+        truth, guess = levels_of(columns, (roles.target, roles.predicted), classes, learnt)
         samples, seed = options.bootstrap, options.seed
         values = measured_classes(truth[rows], guess[rows], of_classes, samples, seed)
     if not of_lists or roles.score is None:
@@ -201,7 +202,9 @@ def _chosen_metrics(
     if asked is None:
         asked = _USUAL_OF_CLASSES if has_classes else ()
         if roles.score is not None and has_classes:
-            asked += ("disagreement",)
+            # What decides in `compare`, if these are grades.
+            of_queries = () if roles.query is None else _usual_of_scores(columns, roles)
+            asked += ("ndcg@10", "disagreement") if "ndcg@10" in of_queries else ("disagreement",)
         elif roles.score is not None:
             asked += _USUAL_OF_NUMBERS if is_real else _usual_of_scores(columns, roles)
     of_classes = [measure for name in asked if (measure := class_measure(name))]
@@ -291,12 +294,17 @@ def class_measure(name: str) -> str | None:
     return (plain | _ALIASES).get(word)
 
 
-def levels_of(columns: Columns, names: Iterable[str], classes: Iterable[str] | None) -> list[Ints]:
+def levels_of(
+    columns: Columns,
+    names: Iterable[str],
+    classes: Iterable[str] | None,
+    learnt: Iterable[Any] = (),
+) -> list[Ints]:
     """Return the levels of labels on their scale, from 0 on; -1 of empty cells.
 
-    Without `classes` the scale is of all numbers there are, ascending: a step is one
-    from a class to the next, as in `compare`. Numbers are compared by their values, to
-    the last digit, text as it stands.
+    Without `classes` the scale is of all numbers there are, and of those that a model
+    has `learnt`, ascending: a step is one from a class to the next, as in `compare`.
+    Numbers are compared by their values, to the last digit, text as it stands.
     """
     arrays = {name: columns.arrays[name] for name in names}
     if classes is None:
@@ -307,7 +315,7 @@ def levels_of(columns: Columns, names: Iterable[str], classes: Iterable[str] | N
                     "be given, lowest first, for labels that are text, by --classes",
                     f"none for {name!r}, which has {', '.join(map(str, distinct(array)[:12]))}",
                 )
-        every = sorted({v for a in arrays.values() for v in distinct(a).tolist()})
+        every = sorted({*learnt, *(v for a in arrays.values() for v in distinct(a).tolist())})
         labels = [str(whole_if_it_is(value)) for value in every]
         level: dict[Hashable, int] = {value: k for k, value in enumerate(every)}
     else:

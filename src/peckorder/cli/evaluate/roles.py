@@ -104,7 +104,7 @@ def find_roles(
             columns.source,
             f"have a column of targets, which has {listed(columns.names)}",
             "none by its usual names",
-            hint="Add --target NAME.",
+            hint="Add --target NAME, or --model FILE, which knows it.",
         )
     left = [name for name in left if name != target]
     query = named.get("qid")
