@@ -203,15 +203,17 @@ def rows_without_gaps(X: MatrixLike) -> MatrixLike:
     return unmasked("X", _without_fill(X))
 
 
-def _without_fill(X: Any) -> Any:
+def _without_fill(X: Any) -> MatrixLike:
     """Return a frame of sparse columns as a dense one, if what they leave out is not 0.
 
     scikit-learn makes a sparse matrix of such a frame, which leaves out zeros.
     """
     types = np.ravel(getattr(X, "dtypes", ()))
-    if not all(hasattr(dtype, "fill_value") for dtype in types):
-        return X
-    return X if all(dtype.fill_value == 0 for dtype in types) else X.sparse.to_dense()
+    is_sparse = all(hasattr(dtype, "fill_value") for dtype in types)
+    if is_sparse and any(dtype.fill_value != 0 for dtype in types):
+        X = X.sparse.to_dense()
+    matrix: MatrixLike = X
+    return matrix
 
 
 def _dates(X: Any) -> Array | None:

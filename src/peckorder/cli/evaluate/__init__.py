@@ -122,7 +122,8 @@ def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
 def _of_table(file: str, options: EvaluateOptions) -> Measured:
     """Measure a table that has targets, and scores or predicted classes."""
     classes: Sequence[str] | None = options.classes
-    is_real, learnt = False, ()
+    is_real = False
+    learnt: tuple[Any, ...] = ()
     names = ("target", "score", "predicted", "qid")
     given = {name: getattr(options, name) for name in names}
     known: dict[str, str] = {}
