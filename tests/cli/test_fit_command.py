@@ -99,6 +99,7 @@ def test_what_fit_learns_is_what_compare_saves(tmp_path, capsys):
         ("RankBoost", {"max_bins": 8}, {"cumulative", "learning_rate", "n_rounds"}),
         ("RankBoost", {"cumulative": False}, {"learning_rate", "n_rounds"}),
         ("RankBoost", {"n_rounds": 5}, {"cumulative", "learning_rate"}),
+        ("RankBoost", {"weak": "tree", "n_rounds": 5}, {"max_leaf_nodes"}),
         ("PRank", {"kernel": "rbf"}, {"gamma"}),
         ("PRANK, QUADRATIC", {"max_iter": 2}, set()),
         ("AggregatePRank", {"n_estimators": 3}, {"max_iter"}),
@@ -127,7 +128,7 @@ def test_what_is_not_set_by_hand_is_chosen(tmp_path, capsys, ranker, by_hand, ch
 def test_a_candidate_of_another_task_is_refused(tmp_path, capsys, data):
     out = ("-o", tmp_path / "m.peckorder")
     said = check_refused(capsys, "fit", data, "--ranker", "MPRank, RBF kernel", *out)
-    assert said.startswith("fit: ranker must be one of RankBoost, MPRank, SVRank, PRank on grades")
+    assert said.startswith("fit: ranker must be one of RankBoost, RankBoost (trees), MPRank, SV")
     assert said.endswith("for task='graded'; got 'MPRank, RBF kernel'.")
     words = ("fit", data, "--ranker", "PRank", "--task", "graded", *out)
     assert check_refused(capsys, *words) == ("fit: task must be 'ordinal' for PRank; got 'graded'.")
@@ -222,7 +223,7 @@ def test_a_log_says_what_is_done(tmp_path, capsys, data):
     words = ("fit", data, "--ranker", "mprank", "-o", tmp_path / "m.peckorder", "--verbose")
     assert run(*words, "--json") == 0
     lines = [line.partition(" (")[0] for line in capsys.readouterr().err.splitlines()]
-    rows = "Fitting mprank to 120 rows, its settings chosen on rows left out"
+    rows = "Fitting mprank to 120 rows, choosing on rows left out"
     assert lines == ["Loading", "Reading", rows, "Writing the model"]
     assert run(*words, "--quiet") == 0
     assert capsys.readouterr().err == ""

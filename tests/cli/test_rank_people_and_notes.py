@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import peckorder
 from support.command_line import check_refused, output_of, result_of, run
 from support.tables import written
 
@@ -69,6 +70,26 @@ def test_one_item_for_one_person(people, tmp_path, capsys):
     row = json.loads(line)
     assert (row["user"], row["item"], row["position"]) == ("1", "103", 1)
     assert "item must be one" in check_refused(capsys, *command, "--item", "x")
+
+
+def test_scores_beyond_the_scale_are_told_and_one_is_on_it(tmp_path, capsys):
+    # The first person rates all a step higher than others, and not yet what they like most.
+    rows = [(u, i, value) for u in range(1, 12) for i, value in enumerate([1, 2, 3, 4, 4, 5])]
+    rows += [(0, i, value) for i, value in enumerate([2, 3, 4, 5, 5])]
+    data = tmp_path / "u.csv"
+    data.write_text("user,item,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in rows))
+    model = tmp_path / "m.peckorder"
+    assert run("fit", data, "--ranker", "PersonalRanker", "-o", model, "--quiet") == 0
+    loaded = peckorder.load(model)
+    (expected,) = loaded.predict(0, [5])
+    assert expected > 5
+    shown = result_of(capsys, "rank", model, "--user", 0, "-o", tmp_path / "o.jsonl", "--json")
+    note = "1 score is beyond the scale of ratings, 1 to 5: "
+    assert shown["notes"][0].startswith(note)
+    (row,) = map(json.loads, (tmp_path / "o.jsonl").read_text().splitlines())
+    assert row["score"] == expected
+    one = ("rank", model, "--user", 0, "--item", 5, "--out-format", "jsonl", "--quiet")
+    assert json.loads(output_of(capsys, *one))["score"] == 5
 
 
 def test_the_cut_does_not_depend_on_how_many_rows_are_written(trained, tmp_path):

@@ -162,11 +162,13 @@ def test_lines_of_other_lengths_are_named(tmp_path):
 # --- Excel ---
 
 
-def workbook(rows):
+def workbook(rows, *more):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     for row in rows:
         book.active.append(row)
+    for title in more:
+        book.create_sheet(title)
     data = io.BytesIO()
     book.save(data)
     return data.getvalue()
@@ -185,6 +187,14 @@ def test_a_workbook_is_read(tmp_path, name):
     assert found.arrays["good"].tolist() == [1, 0]
     (block,) = iter_columns(path, numbers=["size"])
     assert block.arrays["size"][0] == 1.5
+
+
+def test_other_sheets_of_a_workbook_are_told_not_to_be_read(tmp_path):
+    path = written(tmp_path / "t.xlsx", workbook([("a", "b"), (1, 2)], "more", "rest"))
+    with pytest.warns(
+        UserWarning, match="only the first sheet, 'Sheet', is read, not 'more', 'rest'"
+    ):
+        assert cells(read_columns(path)) == {"a": [1], "b": [2]}
 
 
 def test_empty_rows_of_a_workbook_are_no_rows(tmp_path):

@@ -12,11 +12,11 @@ from peckorder._core.errors import named, refusal
 from peckorder._core.validation import check_parameters, did_you_mean
 from peckorder.cli.models import needed_package
 from peckorder.cli.options import FitOptions, OutputOptions, separate_columns
-from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json
-from peckorder.comparison.candidates import Candidate, plain_name
+from peckorder.cli.outputs import ReportProgress, ResultPrinter, role_lines, roles_as_json
+from peckorder.comparison.candidates import Candidate, TaskInfo, plain_name
 from peckorder.comparison.refit import TASKS, fit_ratings, fit_table, fitted_candidates, unfitted
 from peckorder.comparison.table_case import make_table_case
-from peckorder.comparison.tuning import fit_model
+from peckorder.comparison.tuning import Wrapper, fit_model
 from peckorder.datasets import Documents
 from peckorder.tables.columns import Columns, counted
 from peckorder.tables.files.paths import name_of
@@ -76,14 +76,10 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
     with printer.progress("Reading") as report_progress:
         names = separate_columns(options.columns)
         source = read_table(file, format=options.format, ids=options.ids(), names=names)
-        what = f"Fitting {options.ranker}"
         if isinstance(source, Documents):
-            report_progress(0, None, f"{what} to {counted(len(source.y), 'row', 'rows')}")
-            fitted = _fit_sparse(by_hand, source, options)
+            fitted = _fit_sparse(by_hand, source, options, report_progress)
         else:
-            rows = counted(len(source), "row", "rows")
-            report_progress(0, None, f"{what} to {rows}, its settings chosen on rows left out")
-            fitted = _fit_table(by_hand, source, options)
+            fitted = _fit_table(by_hand, source, options, report_progress)
         report_progress(0, None, "Writing the model")
         fitted.model.save(options.out)
     model, learnt = fitted.model, fitted.ranker
@@ -174,7 +170,7 @@ def _value(text: str) -> object:
 def _candidate(name: str, kind: str, by_hand: Mapping[str, object]) -> Candidate:
     """Return the candidate of a name, with what was set by hand.
 
-    Where a kernel was set, it is the one of the same class that has this kernel, if
+    Where a kernel or trees were set, it is the one of the same class that has them, if
     there is one: its other settings are chosen for that.
     """
     candidates = _CANDIDATES[kind]
@@ -182,15 +178,20 @@ def _candidate(name: str, kind: str, by_hand: Mapping[str, object]) -> Candidate
         names = ", ".join(candidate.name for candidate in candidates.values())
         raise refusal("ranker", f"be one of {names} for task={kind!r}", repr(name))
     candidate = candidates[plain_name(name)]
-    if "kernel" in by_hand:
+    for key in {"kernel", "weak"} & set(by_hand):
         ranker = type(unfitted(candidate))
         alike = (other for other in candidates.values() if type(unfitted(other)) is ranker)
-        same = (other for other in alike if unfitted(other).kernel == by_hand["kernel"])
+        same = (other for other in alike if getattr(unfitted(other), key) == by_hand[key])
         candidate = next(same, candidate)
     return candidate.fixed(by_hand)
 
 
-def _fit_sparse(by_hand: Mapping[str, object], documents: Documents, options: FitOptions) -> Fitted:
+def _fit_sparse(
+    by_hand: Mapping[str, object],
+    documents: Documents,
+    options: FitOptions,
+    report_progress: ReportProgress,
+) -> Fitted:
     """Fit to a LETOR file with few features per row: as they are, by their numbers.
 
     Nothing is chosen on rows left out there.
@@ -218,11 +219,17 @@ def _fit_sparse(by_hand: Mapping[str, object], documents: Documents, options: Fi
     if hasattr(ranker, "classes"):
         ranker.set_params(classes=by_hand.get("classes"))
     settings = Settings(_fixed(ranker, {}, by_hand), {}, by_hand)
+    report_progress(0, None, f"Fitting {options.ranker} to {counted(len(y), 'row', 'rows')}")
     fitted = fit_model(ranker, X, whole_numbers(y), qid)
     return Fitted(fitted, fitted, Task("graded", TARGET, query), len(y), settings)
 
 
-def _fit_table(by_hand: Mapping[str, object], columns: Columns, options: FitOptions) -> Fitted:
+def _fit_table(
+    by_hand: Mapping[str, object],
+    columns: Columns,
+    options: FitOptions,
+    report_progress: ReportProgress,
+) -> Fitted:
     """Fit a ranker to the columns that are given, or go by the usual names.
 
     It is the candidate of `compare`, which chooses all settings that are not in
@@ -232,6 +239,10 @@ def _fit_table(by_hand: Mapping[str, object], columns: Columns, options: FitOpti
     """
     task = _recognised(columns, options)
     candidate = _candidate(options.ranker, task.kind, by_hand)
+    what = f"Fitting {options.ranker} to {counted(len(columns), 'row', 'rows')}"
+    if isinstance(candidate.make(TaskInfo(0, 1)), Wrapper):
+        what += ", choosing on rows left out"
+    report_progress(0, None, what)
     if task.kind == "ratings":
         ratings, notes = ratings_of(columns, task)
         model, ranker, chosen = fit_ratings(ratings, candidate)

@@ -235,6 +235,12 @@ def recommended(model: PersonalRanker, options: RankOptions, notes: Notes) -> It
     user_id = _given_id("user", options.user, model.users_)
     best = model.recommend(user_id, options.max_rows or _N_SHOWN)
     notes.n_lists += 1
+    if best.scale is not None and (n := int((best.scores != best.scores.clip(*best.scale)).sum())):
+        low, high = best.scale
+        notes.add(
+            f"{counted(n, 'score is', 'scores are')} beyond the scale of ratings, {low:g} to "
+            f"{high:g}: the order needs them, as ratings they stand for its ends."
+        )
     # In a run equal scores stand by the names of documents.
     position = ranks(best.scores, None, best.items if options.out_format == "run" else None)
     rows = np.argsort(position)
@@ -260,7 +266,7 @@ def one_score(model: PersonalRanker, options: RankOptions) -> Iterator[Columns]:
     arrays: dict[str, Array] = {
         user: np.array([options.user], dtype=object),
         item: np.array([options.item], dtype=object),
-        "score": model.predict(user_id, [item_id]),
+        "score": model.predict(user_id, [item_id], clip=True),
         "position": np.ones(1, dtype=np.int64),
     }
     yield Columns(arrays, "prediction")

@@ -12,7 +12,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from peckorder._core.cells import is_number
-from peckorder._core.errors import named, refusal, requiring
+from peckorder._core.errors import named, refusal, requiring, warn
 from peckorder._core.typing import Ints, PathLike
 from peckorder.tables.columns import short
 from peckorder.tables.files.source import Inflated, check_text
@@ -129,6 +129,11 @@ def sheet_rows(file: Inflated) -> Iterator[tuple[str | None, ...]]:
             file.check_holds(sum(part.file_size for part in parts.infolist()), len(data))
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
         sheet = book.worksheets[0]
+        if others := [short(other.title) for other in book.worksheets[1:]]:
+            first = short(sheet.title)
+            warn(
+                f"of the workbook only the first sheet, {first}, is read, not {', '.join(others)}."
+            )
         sheet.reset_dimensions()
         n_cells = 0
         for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
