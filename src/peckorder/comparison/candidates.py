@@ -62,7 +62,7 @@ _CS: Final = (0.01, 0.1, 1.0, 10.0, 1e2, 1e3, 1e4, 1e5, 1e6)
 class TaskInfo(NamedTuple):
     """What a model is made for: a seed, sizes, and the loss that settings minimise.
 
-    `has_few_pairs`: they can be visited one by one. `by_ndcg`: that is measured.
+    `has_few_pairs`: they can be visited one by one.
     """
 
     seed: int
@@ -70,7 +70,6 @@ class TaskInfo(NamedTuple):
     n_levels: int = 2
     loss: Loss = pair_loss
     has_few_pairs: bool = False
-    by_ndcg: bool = False
 
 
 Make = Callable[[TaskInfo], Estimator]
@@ -275,18 +274,22 @@ def _rankboost_trees(info: TaskInfo) -> RoundsTuned:
 
 
 def _rankboost_trees_on_queries(info: TaskInfo) -> RoundsTuned:
-    if not info.has_few_pairs:
-        return _rankboost_trees(info)
-    small = {"loss": ["logistic"], "max_leaf_nodes": [7]}
-    other = {"pair_weight": ["ndcg"]} if info.by_ndcg else {"query_weight": ["equal"]}
-    large = {
-        "query_weight": ["equal"],
-        "max_leaf_nodes": [15],
-        "min_samples_leaf": [100],
-        "max_features": [0.5],
-    }
-    grid: Any = [small, small | other, large]
-    model = RankBoost(weak="tree", random_state=info.seed)
+    model = RankBoost(
+        weak="tree",
+        loss="logistic" if info.has_few_pairs else "exponential",
+        query_weight="equal",
+        max_features=0.5,
+        subsample=0.5,
+        random_state=info.seed,
+    )
+    grid: Grid = [
+        {"max_leaf_nodes": [7]},
+        {"max_leaf_nodes": [15], "min_samples_leaf": [100]},
+        {
+            **{"max_leaf_nodes": [31], "min_samples_leaf": [100]},
+            **{"learning_rate": [0.05], "l2": [10.0]},
+        },
+    ]
     return RoundsTuned(model, boosted_stages, "n_rounds", grid, info.loss, info.seed)
 
 

@@ -38,8 +38,6 @@ FEWEST_ROWS: Final = 10
 MOST_ROWS: Final = 50_000
 # Losses of pairs are summed pair by pair up to so many: some milliseconds a round.
 _FEW_PAIRS: Final = 5_000_000
-# Gains of larger grades would not add up.
-_LARGEST_GAIN: Final = 100.0
 # Rows that are looked at for leaks, and how many of them are needed.
 _LEAK_ROWS: Final = 2000
 _FEWEST_LEAK_ROWS: Final = 20
@@ -88,10 +86,8 @@ class TableCase(Case):
         n_levels = len(self.classes) if self.classes else 2
         sizes: Any = [] if self.qid is None else np.bincount(self.qid)
         n_pairs = 0.5 * np.square(sizes, dtype=float).sum()
-        name = self.measures[0].name
-        by_ndcg = name.startswith("ndcg") and self.y.max() <= _LARGEST_GAIN
         few = n_pairs <= _FEW_PAIRS
-        return TaskInfo(seed, len(self.features), n_levels, self.loss, few, by_ndcg)
+        return TaskInfo(seed, len(self.features), n_levels, self.loss, has_few_pairs=few)
 
     def training_rows(self, rows: Ints | slice = slice(None)) -> TrainingRows:
         """Return rows to learn from; by default all."""
