@@ -6,7 +6,7 @@ things down.
 """
 
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, sleep
 
 import numpy as np
 
@@ -18,11 +18,18 @@ def seconds(action: Callable[[], object]) -> float:
     return perf_counter() - begin
 
 
-def in_turn(actions: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Time all actions in turn; return the best of each. The first turn is warm-up."""
+def in_turn(
+    actions: dict[str, Callable[[], object]], repeats: int, pause: float = 0.0
+) -> dict[str, float]:
+    """Time all actions in turn; return the best of each. The first turn is warm-up.
+
+    A pause (seconds) before each is for threads of the one before, which may spin for
+    some milliseconds when they have nothing left to do, and take a core.
+    """
     best = {}
     for turn in range(repeats + 1):
         for name, action in actions.items():
+            sleep(pause)
             taken = seconds(action)
             if turn:
                 best[name] = min(taken, best.get(name, taken))

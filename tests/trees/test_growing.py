@@ -97,6 +97,26 @@ def test_threads_and_the_form_of_rows_do_not_matter(seed, n_thresholds):
             assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize(("n_columns", "n_thresholds"), [(3, 1), (21, 1), (3, 2)])
+def test_large_leaves_are_shared_and_small_ones_are_not(n_columns, n_thresholds):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 300, (2500, n_columns)).astype(float)
+    X[:, 1], X[rng.random(X.shape) < 0.1] = rng.integers(0, 5, 2500), np.nan
+    is_category = np.arange(n_columns) == 1
+    slopes = (X[:, :1] > 100) + rng.normal(size=(2500, n_thresholds))
+    rows = np.flatnonzero(rng.random(2500) < 0.9)
+    first, *others = (
+        grown(X, slopes, np.ones_like(slopes), TreeOptions(6), n_threads=t, rows=rows,
+              is_category=is_category)
+        for t in (1, 2, 5)
+    )  # fmt: skip
+    assert first[0].rows.min() < 500
+    for tree, scores in others:
+        assert_array_equal(scores, first[1])
+        for a, b in zip(tree, first[0], strict=True):
+            assert_array_equal(a, b)
+
+
 @given(seed=st.integers(0, 10**6), n_thresholds=st.sampled_from([1, 3]))
 @settings(max_examples=20, deadline=None)
 def test_a_forest_scores_rows_as_they_were_scored_in_learning(seed, n_thresholds):

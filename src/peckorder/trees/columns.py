@@ -11,6 +11,8 @@ from peckorder.trees.compiled.histograms import WIDTH, TiledColumns, cut_values,
 
 # The most bins of a column; the last of 256 is for rows without a value.
 MOST_BINS = N_BINS - 1
+# Tiles in a cache line.
+_LINE = 16
 # Cells of equal width in which values are looked up.
 _CELLS = 2048
 # Rows whose values tell where columns with more than MOST_BINS are cut.
@@ -52,7 +54,7 @@ def bin_columns(
     """
     n_rows, n_columns = X.shape
     n_tiles = -(-n_columns // WIDTH)
-    tiles = np.empty((n_rows, n_tiles), dtype=np.uint32)
+    tiles = _allocate(n_rows, n_tiles)
     n_bins = np.zeros(n_columns, dtype=np.int64)
     cuts = np.full((n_columns, N_BINS), -np.inf)
     categories = np.zeros(n_columns, dtype=np.int64)
@@ -86,11 +88,21 @@ def bin_columns(
                     n_bins[c] = _take_categories(column, bins[k])
                 else:
                     n_bins[c] = _cut(column, max_bins, cuts[c], cells, bins[k])
-            bins[len(columns) :] = ABSTAINS
+            # Additions to the same bin, row after row, would wait for each other.
+            bins[len(columns) :] = np.arange(n_rows) % N_BINS
             write_tile(bins, tile, tiles)
 
     team.share(n_tiles, work)
     return Columns(TiledColumns(tiles, n_bins, categories, directions), cuts)
+
+
+def _allocate(n_rows: int, n_tiles: int) -> Ints:
+    """Return tiles (n_rows, n_tiles or a few more), each row in as few cache lines as can be."""
+    rest = n_tiles % _LINE
+    width = n_tiles + (_LINE - rest if rest >= _LINE - _LINE // 4 else 0)
+    room = np.empty(n_rows * width + _LINE, dtype=np.uint32)
+    first = -room.ctypes.data // room.itemsize % _LINE
+    return room[first : first + n_rows * width].reshape(n_rows, width)
 
 
 def _take_categories(column: Floats, bins: Ints) -> int:

@@ -44,25 +44,15 @@ class Tree(NamedTuple):
     @classmethod
     def of_growth(cls, columns: Columns, growth: Growth, n_nodes: int) -> Self:
         """Return the tree that has grown, its cuts in real values."""
-        nodes, values = growth.nodes[:n_nodes], growth.node_values[:n_nodes]
-        column, at = nodes[:, of_leaf.SPLIT_COLUMN], nodes[:, of_leaf.SPLIT_CUT]
-        n_columns = len(columns.cuts)
-        is_value = (column >= 0) & (column < n_columns)
-        is_value[is_value] &= columns.tiled.is_category[column[is_value]] == 0
-        cut = np.where(column == n_columns, at, 0.0)
-        cut[is_value] = columns.cuts[column[is_value], at[is_value]]
-        is_split = column >= 0
-        has_set = is_split & ~is_value & (column < n_columns)
-        return cls(
-            column.copy(),
-            cut,
-            np.where(is_split, nodes[:, of_leaf.SPLIT_MISSING], 0),
-            np.where(is_split, nodes[:, of_leaf.BELOW], 0),
-            np.where(has_set[:, np.newaxis], nodes[:, of_leaf.SETS :], 0),
-            np.where(is_split, 0.0, values[:, of_leaf.VALUE]),
-            np.where(is_split, values[:, of_leaf.NODE_GAIN], 0.0),
-            nodes[:, of_leaf.ROWS].copy(),
-        )
+        ints, floats = np.empty((4, n_nodes), dtype=np.int64), np.empty((3, n_nodes))
+        sets = np.empty((n_nodes, 4), dtype=np.int64)
+        of_leaf.write_tree(
+            growth.nodes, growth.node_values, columns.cuts, columns.tiled.is_category,
+            ints, floats, sets,
+        )  # fmt: skip
+        column, missing, below, rows = ints
+        cut, value, gain = floats
+        return cls(column, cut, missing, below, sets, value, gain, rows)
 
 
 @dataclass(frozen=True, eq=False)  # no named tuple: skops would load a plain one

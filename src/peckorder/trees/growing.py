@@ -1,7 +1,6 @@
 """Growing one tree after another from the same columns."""
 
 from dataclasses import dataclass
-from math import frexp, ldexp
 from typing import Final
 
 import numpy as np
@@ -20,8 +19,6 @@ from peckorder.trees.compiled.leaves import Growth
 from peckorder.trees.compiled.splits import Rules
 from peckorder.trees.forest import Tree
 
-# Sums stay below it, whatever the signs of their terms.
-_SUM_BITS: Final = 62
 _DEEPEST: Final = 1 << 30
 # Rows that are summed together: their bins are copied to half of the second cache.
 _LEAST_TOGETHER, _MOST_TOGETHER, _WIDTHS_TOGETHER = 64, 1024, 1 << 19
@@ -65,15 +62,30 @@ class Grower:
     ) -> None:
         self.columns, self.options, self.n_thresholds = columns, options, n_thresholds
         tiled = columns.tiled
-        n_rows, n_tiles = tiled.tiles.shape
-        n_entries = n_rows * max(n_tiles * WIDTH, 1)
+        n_rows, n_columns = len(tiled.tiles), len(tiled.n_bins)
+        n_entries = n_rows * max(n_columns, 1)
         n_threads = min(team.n_threads, 1 + n_entries // MIN_ITEMS_PER_THREAD["round_entries"])
         self._team, self._n_threads = team, max(1, n_threads)
         self._held, self._growth = self._allocate()
+        self._all = np.arange(n_rows, dtype=np.int32)
+        self._rules = Rules(
+            max_leaves=options.max_leaf_nodes,
+            max_depth=_DEEPEST if options.max_depth is None else options.max_depth,
+            min_rows=max(options.min_samples_leaf, 1),
+            l2=options.l2,
+            slope_unit=1.0,
+            curvature_unit=1.0,
+            row_bits=(n_rows * n_thresholds).bit_length(),
+            feature_share=options.max_features,
+            seed=0,
+            smoothing=options.category_smoothing,
+            category_l2=options.category_l2,
+        )
 
     def _allocate(self) -> tuple[LeafRows, Growth]:
         n_rows, n_thresholds = self.columns.n_rows, self.n_thresholds
-        n_padded = self.columns.tiled.tiles.shape[1] * WIDTH
+        n_tiles = -(-len(self.columns.tiled.n_bins) // WIDTH)
+        n_padded = n_tiles * WIDTH
         n_leaves, threads = self.options.max_leaf_nodes, self._n_threads
 
         together = max(_LEAST_TOGETHER, min(_MOST_TOGETHER, _WIDTHS_TOGETHER // max(n_padded, 1)))
@@ -90,7 +102,7 @@ class Grower:
             parts=ints(threads - 1, n_padded, N_BINS, 2),
             level_parts=ints(threads, n_thresholds + _APART, 2)[:, :n_thresholds],
             counts=ints(threads, _APART),
-            bins=np.empty((threads, n_padded // WIDTH, together + _APART), dtype=np.uint32),
+            bins=np.empty((threads, n_tiles, together + _APART), dtype=np.uint32),
             terms=ints(threads, together, 2),
             spare=np.empty(n_rows, dtype=np.int32),
         )
@@ -121,46 +133,23 @@ class Grower:
         curvature the second derivative of its negative: not below zero. rows, ascending,
         are those to grow from; all without it.
         """
-        n_rows = self.columns.n_rows
-        rules = self._rules(slopes, curvatures, seed)
-
         held, growth = self._held, self._growth
-        chosen = np.arange(n_rows) if rows is None else rows
-
-        def write(share: slice, _: Stop) -> None:
-            sums.write_sums(slopes, curvatures, share.start, share.stop, rules, held.sums)
-
-        self._team.share(n_rows, write, self._n_threads)
-        leaf_rows.start_rows(0, len(chosen), chosen, held)
-        growth.level_sums[0] = 0
-        sums.sum_of_rows(chosen, 0, len(chosen), held, growth.level_sums[0])
-        held.ranges[0] = 0, len(chosen)
-        held.top[0] = len(chosen)
+        rules = self._rules._replace(seed=seed)
+        # Arrays of other forms would be compiled for anew.
+        slopes, curvatures = (
+            np.require(part, np.float64, ("C", "W")).reshape(-1) for part in (slopes, curvatures)
+        )
+        chosen = self._all if rows is None else np.require(rows, np.int32, ("C", "W"))
         growth.barrier[:] = 0
 
         def work(share: slice, _: Stop) -> int:
             with cancelling(growth.barrier):
-                return int(grown.grow(share.start, self.columns.tiled, rules, held, growth))
+                thread, tiled = share.start, self.columns.tiled
+                n_nodes = grown.grow(thread, slopes, curvatures, chosen, tiled, rules, held, growth)
+                return int(n_nodes)
 
         n_nodes = self._team.share(self._n_threads, work)[0]
         return Tree.of_growth(self.columns, growth, n_nodes)
-
-    def _rules(self, slopes: Floats, curvatures: Floats, seed: int) -> Rules:
-        options, n_terms = self.options, self.columns.n_rows * self.n_thresholds
-        row_bits = n_terms.bit_length()
-        return Rules(
-            max_leaves=options.max_leaf_nodes,
-            max_depth=_DEEPEST if options.max_depth is None else options.max_depth,
-            min_rows=max(options.min_samples_leaf, 1),
-            l2=options.l2,
-            slope_unit=_unit(max(slopes.max(), -slopes.min()), _SUM_BITS - row_bits),
-            curvature_unit=_unit(curvatures.max(), _SUM_BITS - 2 * row_bits),
-            row_bits=row_bits,
-            feature_share=options.max_features,
-            seed=seed,
-            smoothing=options.category_smoothing,
-            category_l2=options.category_l2,
-        )
 
     def add_to(self, scores: Floats, rate: float, others: Ints | None = None) -> None:
         """Add to scores (n_rows, n_thresholds) `rate` times the tree that grew last.
@@ -191,8 +180,3 @@ class Grower:
     def set_values(self, values: Floats) -> None:
         """Replace what the nodes of the tree that grew last add."""
         self._growth.node_values[: len(values), of_leaf.VALUE] = values
-
-
-def _unit(largest: float, bits: int) -> float:
-    """Return a power of two of which no value has as many as ``2**bits``."""
-    return ldexp(1.0, frexp(largest)[1] - bits) if largest > 0.0 else 1.0

@@ -16,6 +16,7 @@ from peckorder.trees.compiled import splits
 from peckorder.trees.compiled.histograms import MASS, SLOPE, TiledColumns, add_histogram
 from peckorder.trees.compiled.leaf_rows import (
     IS_SUMMED,
+    N_SHARES,
     NEW,
     SLOT,
     SPLIT,
@@ -23,6 +24,7 @@ from peckorder.trees.compiled.leaf_rows import (
     close_rows,
     divide,
     settle,
+    start_rows,
 )
 from peckorder.trees.compiled.leaves import (
     FIRST,
@@ -40,6 +42,10 @@ from peckorder.trees.compiled.leaves import (
     write_leaves,
 )
 from peckorder.trees.compiled.splits import Rules
+from peckorder.trees.compiled.sums import with_units, write_extremes, write_sums
+
+# Rows whose sums are written, and added up, at a time.
+_BLOCK = 1024
 
 
 @inlined_exact
@@ -124,13 +130,13 @@ def keep_best(slot: int, side: int, n_threads: int, rules: Rules, growth: Growth
 
 
 @inlined
-def sum_levels(small: int, large: int, parts: Ints, growth: Growth) -> None:
+def sum_levels(small: int, large: int, n_shares: int, parts: Ints, growth: Growth) -> None:
     """Write the sums of a leaf by threshold; take them away from those of another."""
     level_sums = growth.level_sums
     for t in range(level_sums.shape[1]):
         for k in range(2):
             total = 0
-            for thread in range(parts.shape[0]):
+            for thread in range(n_shares):
                 total += parts[thread, t, k]
             level_sums[small, t, k] = total
             if large >= 0:
@@ -154,7 +160,7 @@ def search_columns(
         n_bins = columns.n_bins[c]
         if n_bins == 0:
             continue
-        for k in range(parts.shape[0]):
+        for k in range(growth.division[N_SHARES] - 1):
             add_histogram(n_bins, histograms[small, c], parts[k, c], 1)
         if small_too:
             scan_column(thread, small, 0, c, columns, rules, growth)
@@ -197,7 +203,7 @@ def search(
     search_columns(thread, n_threads, columns, rules, parts, growth)
     if level_parts.shape[1] > 1 and thread == 0:
         if division[SLOT] >= 0 and division[SPLIT + splits.COLUMN] != n_columns:
-            sum_levels(division[NEW], division[SLOT], level_parts, growth)
+            sum_levels(division[NEW], division[SLOT], division[N_SHARES], level_parts, growth)
         search_levels(n_columns, rules, growth)
 
 
@@ -212,20 +218,57 @@ def choose(n_threads: int, columns: TiledColumns, rules: Rules, growth: Growth) 
         keep_best(division[NEW], 0, n_threads, rules, growth)
         if division[SLOT] >= 0:
             keep_best(division[SLOT], 1, n_threads, rules, growth)
-    return begin_split(rules, columns.n_bins.shape[0], columns.rises, growth)
+    return begin_split(rules, n_threads, columns.n_bins.shape[0], columns.rises, growth)
+
+
+@inlined
+def begin(
+    thread: int, slopes: Floats, curvatures: Floats, chosen: Ints, rules: Rules, held: LeafRows,
+    growth: Growth,
+) -> bool:  # fmt: skip
+    """Write the sums of rows, and begin the first leaf; return False if a thread has left."""
+    n_threads, n_rows, n_levels = held.counts.shape[0], held.sums.shape[0], held.sums.shape[1]
+    sums = held.sums.reshape((n_rows * n_levels, 2))
+    levels = held.level_parts[thread]
+    for t in range(levels.shape[0]):
+        levels[t, SLOPE] = levels[t, MASS] = 0
+    first, last = share_of(thread, n_threads, n_rows)
+    for start in range(first, last, _BLOCK):
+        stop = min(start + _BLOCK, last)
+        write_sums(slopes, curvatures, start * n_levels, stop * n_levels, rules, sums)
+        if chosen.shape[0] == n_rows:
+            start_rows(thread, start, stop, chosen, held)
+    if chosen.shape[0] != n_rows:
+        if not barrier_wait(n_threads, growth.barrier):
+            return False
+        first, last = share_of(thread, n_threads, chosen.shape[0])
+        start_rows(thread, first, last, chosen, held)
+    if not barrier_wait(n_threads, growth.barrier):
+        return False
+    if thread == 0:
+        held.ranges[0, 0], held.ranges[0, 1], held.top[0] = 0, chosen.shape[0], chosen.shape[0]
+        sum_levels(0, -1, n_threads, held.level_parts, growth)
+        begin_tree(rules, n_threads, n_levels, growth)
+    return barrier_wait(n_threads, growth.barrier)
 
 
 @compiled
-def grow(thread: int, columns: TiledColumns, rules: Rules, held: LeafRows, growth: Growth) -> int:
-    """Grow a tree; return how many nodes it has, 0 if a thread has left for good.
+def grow(
+    thread: int, slopes: Floats, curvatures: Floats, chosen: Ints, columns: TiledColumns,
+    rules: Rules, held: LeafRows, growth: Growth,
+) -> int:  # fmt: skip
+    """Grow a tree from chosen rows; return how many nodes it has, 0 if a thread has left for good.
 
-    The first leaf has its rows, and its level_sums.
+    slopes and curvatures (n * thresholds,) are those of all rows; the rules need no units.
     """
     n_threads, n_columns = held.counts.shape[0], columns.n_bins.shape[0]
     state, division, barrier = growth.state, growth.division, growth.barrier
-    if thread == 0:
-        begin_tree(rules, held.sums.shape[1], growth)
+    first, last = share_of(thread, n_threads, slopes.shape[0])
+    write_extremes(slopes, curvatures, first, last, growth.found_gains[thread])
     if not barrier_wait(n_threads, barrier):
+        return 0
+    rules = with_units(rules, growth.found_gains)
+    if not begin(thread, slopes, curvatures, chosen, rules, held, growth):
         return 0
     while True:
         histograms = growth.histograms[division[NEW]] if thread == 0 else held.parts[thread - 1]

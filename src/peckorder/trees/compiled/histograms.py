@@ -112,13 +112,14 @@ def sum_bins(
     different ones need not wait for each other. Meanwhile the tile `column` of the
     next rows is fetched from memory.
     """
-    n_tiles, n_next = np.uintp(tiles.shape[1]), np.uintp(next_rows.shape[0])
+    n_tiles, n_next = np.uintp(bins.shape[0]), np.uintp(next_rows.shape[0])
+    width = np.uintp(tiles.shape[1])
     ahead, zero = np.uintp(0), np.uintp(0)
     for tile in range(n_tiles):
         first = tile * np.uintp(WIDTH * N_BINS)
         n_fetched = min(n_rows, n_next - ahead)
         for k in range(zero, n_fetched):
-            prefetch(tiles, np.uintp(next_rows[ahead + k]) * n_tiles + column)
+            prefetch(tiles, np.uintp(next_rows[ahead + k]) * width + column)
             add_to_four(histograms, first, bins[tile, k], terms, k)
         ahead += n_fetched
         for k in range(n_fetched, n_rows):

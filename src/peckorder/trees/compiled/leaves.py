@@ -3,7 +3,7 @@
 from math import inf
 from typing import NamedTuple
 
-from peckorder._core.compiled.jit import inlined_exact
+from peckorder._core.compiled.jit import compiled, inlined_exact
 from peckorder._core.typing import Floats, Ints
 from peckorder.trees.compiled import splits
 from peckorder.trees.compiled.histograms import MASS, SLOPE
@@ -11,10 +11,12 @@ from peckorder.trees.compiled.leaf_rows import (
     FIRST_LEVEL,
     IS_SUMMED,
     LAST_LEVEL,
+    N_SHARES,
     NEW,
     NEW_IS_ABOVE,
     SLOT,
     SPLIT,
+    n_shares_of,
 )
 from peckorder.trees.compiled.splits import Leaf, Rules
 
@@ -101,7 +103,7 @@ def open_leaf(slot: int, parent: Ints, node: int, slope: int, mass: int, growth:
 
 
 @inlined_exact
-def begin_tree(rules: Rules, n_levels: int, growth: Growth) -> None:
+def begin_tree(rules: Rules, n_threads: int, n_levels: int, growth: Growth) -> None:
     """Begin a tree with one leaf, whose level_sums are known."""
     leaf, limits, division = growth.leaves[0], growth.limits[0], growth.division
     for k in range(LEAF):
@@ -114,11 +116,12 @@ def begin_tree(rules: Rules, n_levels: int, growth: Growth) -> None:
     growth.state[N_LEAVES] = growth.state[N_NODES] = 1
     division[SLOT], division[NEW] = -1, 0
     division[FIRST_LEVEL], division[LAST_LEVEL] = 0, n_levels
+    division[N_SHARES] = n_shares_of(n_rows_of(leaf, rules), n_threads)
     division[IS_SUMMED] = rules.max_leaves > 1 and can_split(leaf, rules)
 
 
 @inlined_exact
-def begin_split(rules: Rules, n_columns: int, rises: Ints, growth: Growth) -> bool:
+def begin_split(rules: Rules, n_threads: int, n_columns: int, rises: Ints, growth: Growth) -> bool:
     """Turn the leaf that gains most into two, but for their rows; done by one thread.
 
     The new leaf is the one with fewer rows. Returns whether there was one to split.
@@ -167,6 +170,7 @@ def begin_split(rules: Rules, n_columns: int, rises: Ints, growth: Growth) -> bo
             for k in range(2):
                 growth.level_sums[at_above, t, k] = growth.level_sums[at_below, t, k]
     division[SLOT], division[NEW], division[NEW_IS_ABOVE] = slot, n_leaves, is_above
+    division[N_SHARES] = n_shares_of(n_rows_of(parent, rules), n_threads)
     division[FIRST_LEVEL] = leaves[n_leaves, FIRST]
     division[LAST_LEVEL] = leaves[n_leaves, LAST]
     division[IS_SUMMED] = n_leaves + 1 < rules.max_leaves and (
@@ -209,3 +213,33 @@ def write_leaves(rules: Rules, growth: Growth) -> None:
         growth.node_values[node, VALUE] = splits.value_of(
             leaf.slope * rules.slope_unit, curvature + rules.l2, leaf.lower, leaf.upper
         )
+
+
+@compiled
+def write_tree(
+    nodes: Ints, node_values: Floats, cuts: Floats, is_category: Ints, ints: Ints, floats: Floats,
+    sets: Ints,
+) -> None:  # fmt: skip
+    """Write the nodes of a tree as `Tree` has them: what a node does not use is zero.
+
+    ints (4, n) are columns, sides of missing values, nodes below and rows; floats (3, n)
+    are cuts, values and gains.
+    """
+    n_columns = is_category.shape[0]
+    for i in range(ints.shape[1]):
+        node, values, column = nodes[i], node_values[i], nodes[i, SPLIT_COLUMN]
+        is_split, has_set = column != IS_LEAF, 0 <= column < n_columns and is_category[column] != 0
+        ints[0, i], ints[3, i] = column, node[ROWS]
+        ints[1, i] = node[SPLIT_MISSING] if is_split else 0
+        ints[2, i] = node[BELOW] if is_split else 0
+        for k in range(4):
+            sets[i, k] = node[SETS + k] if has_set else 0
+        floats[0, i] = floats[1, i] = floats[2, i] = 0.0
+        if not is_split:
+            floats[1, i] = values[VALUE]
+            continue
+        floats[2, i] = values[NODE_GAIN]
+        if column == n_columns:
+            floats[0, i] = node[SPLIT_CUT]
+        elif not has_set:
+            floats[0, i] = cuts[column, node[SPLIT_CUT]]

@@ -1,10 +1,12 @@
 """Slopes and curvatures as integers, and scores that trees add."""
 
+from math import frexp, ldexp
+
 import numpy as np
 
-from peckorder._core.compiled.barrier import share_of
+from peckorder._core.compiled.barrier import largest_of, share_of
 from peckorder._core.compiled.bins import ABSTAINS
-from peckorder._core.compiled.jit import compiled, inlined
+from peckorder._core.compiled.jit import compiled, inlined, inlined_exact
 from peckorder._core.typing import Floats, Ints
 from peckorder.trees.compiled.histograms import MASS, SLOPE, TiledColumns, bin_of
 from peckorder.trees.compiled.leaf_rows import LeafRows
@@ -24,32 +26,64 @@ from peckorder.trees.compiled.leaves import (
 )
 from peckorder.trees.compiled.splits import Rules
 
+# Sums stay below it, whatever the signs of their terms.
+_SUM_BITS = 62
+_NO_SIGN = np.int64((1 << 63) - 1)
 
-@compiled
+
+@inlined_exact
+def largest_bits(values: Floats, first: int, last: int) -> int:
+    """Return the bits of the largest of some values, without signs: they are ordered as the values.
+
+    Integers, of which the compiler takes several at a time.
+    """
+    bits, largest = values.view(np.int64), np.int64(0)
+    for i in range(np.uintp(first), np.uintp(last)):
+        largest = max(largest, bits[i] & _NO_SIGN)
+    return int(largest)
+
+
+@inlined_exact
+def write_extremes(
+    slopes: Floats, curvatures: Floats, first: int, last: int, extremes: Floats
+) -> None:
+    """Write to extremes the largest slope, without its sign, and the largest curvature."""
+    bits = extremes.view(np.int64)
+    bits[0] = largest_bits(slopes, first, last)
+    bits[1] = largest_bits(curvatures, first, last)
+
+
+@inlined_exact
+def unit_of(extremes: Floats, bits: int) -> float:
+    """Return a power of two of which no value of any thread has as many as ``2**bits``."""
+    largest = largest_of(extremes)
+    return ldexp(1.0, frexp(largest)[1] - bits) if largest > 0.0 else 1.0
+
+
+@inlined_exact
+def with_units(rules: Rules, extremes: Floats) -> Rules:
+    """Return the rules with the units of sums, by the extremes of all threads."""
+    return Rules(
+        rules.max_leaves, rules.max_depth, rules.min_rows, rules.l2,
+        unit_of(extremes[:, 0], _SUM_BITS - rules.row_bits),
+        unit_of(extremes[:, 1], _SUM_BITS - 2 * rules.row_bits),
+        rules.row_bits, rules.feature_share, rules.seed, rules.smoothing, rules.category_l2,
+    )  # fmt: skip
+
+
+@inlined_exact
 def write_sums(
     slopes: Floats, curvatures: Floats, first: int, last: int, rules: Rules, sums: Ints
 ) -> None:
-    """Write to sums (n, thresholds, 2) slopes and curvatures of rows, in whole units.
+    """Write to sums (n, 2) slopes and curvatures, in whole units.
 
     A curvature is rounded up, so that none above zero becomes zero.
     """
     slope, mass, bits = np.uintp(SLOPE), np.uintp(MASS), np.int64(rules.row_bits)
     by_slope, by_curvature = 1.0 / rules.slope_unit, 1.0 / rules.curvature_unit
     for i in range(np.uintp(first), np.uintp(last)):
-        for t in range(np.uintp(slopes.shape[1])):
-            sums[i, t, slope] = np.int64(np.rint(slopes[i, t] * by_slope))
-            curvature = np.int64(np.ceil(curvatures[i, t] * by_curvature))
-            sums[i, t, mass] = (curvature << bits) + 1
-
-
-@compiled
-def sum_of_rows(rows: Ints, first: int, last: int, held: LeafRows, level_sums: Ints) -> None:
-    """Add to level_sums (thresholds, 2) the sums of some rows, rows[first:last]."""
-    for i in range(np.uintp(first), np.uintp(last)):
-        row = np.uintp(rows[i])
-        for t in range(np.uintp(level_sums.shape[0])):
-            level_sums[t, np.uintp(SLOPE)] += held.sums[row, t, np.uintp(SLOPE)]
-            level_sums[t, np.uintp(MASS)] += held.sums[row, t, np.uintp(MASS)]
+        sums[i, slope] = np.int64(np.rint(slopes[i] * by_slope))
+        sums[i, mass] = (np.int64(np.ceil(curvatures[i] * by_curvature)) << bits) + 1
 
 
 @compiled
