@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from peckorder.tables.files import source
+from peckorder._core import text_files
 from support.command_line import check_refused, run, write_table
 from support.tables import written
 
@@ -59,7 +59,7 @@ def good(tmp_path_factory):
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_one_sentence(tmp_path, capsys, monkeypatch, good, command, file):
-    monkeypatch.setattr(source, "_ALWAYS_ALLOWED", 1 << 20)
+    monkeypatch.setattr(text_files, "_ALWAYS_ALLOWED", 1 << 20)
     path = tmp_path / file
     content = FILES[file]
     if content is None:

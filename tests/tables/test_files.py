@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from peckorder._core import text_files
 from peckorder.exceptions import DataError
 from peckorder.tables.files import source
 from peckorder.tables.files.csv import _Watched
@@ -291,7 +292,7 @@ def test_standard_input_needs_a_format():
 @pytest.mark.parametrize("kind", ["csv", "letor", "parquet"])
 @pytest.mark.parametrize("reads", [read_columns, lambda p: list(iter_columns(p))])
 def test_a_bomb_is_not_inflated(tmp_path, monkeypatch, kind, reads):
-    monkeypatch.setattr(source, "_ALWAYS_ALLOWED", 1 << 22)
+    monkeypatch.setattr(text_files, "_ALWAYS_ALLOWED", 1 << 22)
     feature = b"1 1:1" + b" " * 999 + b"\n"
     line = {"csv": b"x,y\n", "letor": feature, "parquet": b"PAR1"}[kind]
     packed = io.BytesIO()

@@ -1,7 +1,10 @@
 """Files and models that ask for more memory than they are worth; what is written."""
 
+import gzip
 import json
 import re
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -10,16 +13,17 @@ import pytest
 from pyarrow import parquet as pq
 
 import peckorder
+from peckorder._core import text_files
+from peckorder.datasets import load_letor
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
-from peckorder.tables.files import source
 from peckorder.tables.files.read import iter_columns, read_columns, write_columns
 from support.command_line import check_refused, run
 from support.tables import written
 
 
 def test_a_parquet_file_of_next_to_nothing_is_not_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "_ALWAYS_ALLOWED", 1 << 16)
+    monkeypatch.setattr(text_files, "_ALWAYS_ALLOWED", 1 << 16)
     path = tmp_path / "bomb.parquet"
     names = [f"c{k}" for k in range(20)]
     pq.write_table(pa.table({name: np.zeros(200_000) for name in names}), path)
@@ -139,6 +143,75 @@ def test_brackets_in_text_are_no_depth(tmp_path):
     texts = ["[" * 100, "]" * 100, '"' + "{" * 100, "\\" + "[" * 100, "\\\\" + "[" * 100 + '\\"']
     path.write_text("".join(json.dumps({"a": text, "b": 1}) + "\n" for text in texts))
     assert read_columns(path).arrays["a"].tolist() == texts
+
+
+READ = """
+import resource, sys
+from peckorder.tables.files.read import read_columns, read_table
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+read = {"columns": read_columns, "table": read_table}[sys.argv[1]]
+for path in sys.argv[2:]:
+    try:
+        print(len(read(path)), "rows")
+    except ValueError as error:
+        print(str(error).partition(": ")[2])
+"""
+
+
+def letor(n_rows, feature):
+    return "".join(f"{k % 3} qid:{k // 5} 1:{k} {feature}:1\n" for k in range(n_rows))
+
+
+def names_that_differ(name):
+    return "".join(f'{{"{name(k)}":1,"grade":1}}\n' for k in range(30_000))
+
+
+def long_texts(path):
+    texts = pa.array([100_000 * chr(65 + k) for k in range(50)])
+    column = pa.DictionaryArray.from_arrays(np.arange(50_000) % 50, texts)
+    pq.write_table(pa.table({"a": column}), path, store_schema=False, compression="zstd")
+    return path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
+def test_small_files_take_little_memory(tmp_path):
+    def escaped(k):
+        return "".join(r"\\" if k >> bit & 1 else r"\"" for bit in range(15))
+
+    names = (
+        "objects of JSON must have the same names in all lines; got 30,001 names in 30,000 lines."
+    )
+    numbered = "features must be numbered up to 1048576 in a file of this size; got 2000000000."
+    cells = "rows times features must be at most 33554432 for this, and features 1048576; got 500"
+    files = {
+        written(tmp_path / "a.jsonl", names_that_differ(str)): names,
+        written(tmp_path / "b.jsonl", names_that_differ(escaped)): names,
+        written(tmp_path / "far.letor", letor(30, 2_000_000_000)): numbered,
+        written(tmp_path / "wide.letor", letor(500, 1 << 20)): f"{cells} times 1048576.",
+        long_texts(tmp_path / "texts.parquet"): "50000 rows",
+    }
+    for read in ("columns", "table"):
+        paths = [path for path in files if read == "columns" or path.name != "wide.letor"]
+        child = [sys.executable, "-c", READ, read, *map(str, paths)]
+        done = subprocess.run(child, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines() == [files[path] for path in paths]
+
+
+def test_lines_of_json_may_have_many_names_if_there_are_few_lines(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text(
+        "".join(json.dumps({f"k{j}": j for j in range(9000)}) + "\n" for _ in range(90))
+    )
+    assert len(read_columns(path).names) == 9000
+
+
+def test_gzip_is_inflated_within_bounds(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "_ALWAYS_ALLOWED", 1 << 20)
+    path = tmp_path / "t.letor.gz"
+    path.write_bytes(gzip.compress(b"1 qid:1 1:2\n" + b"\n" * (1 << 22)))
+    with pytest.raises(DataError, match="a compressed file must hold less than 200 times its"):
+        load_letor(path)
 
 
 COMMANDS = {

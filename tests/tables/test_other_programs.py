@@ -7,8 +7,8 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 
+from peckorder._core import text_files
 from peckorder.exceptions import DataError, MissingExtraError
-from peckorder.tables.files import source
 from peckorder.tables.files.read import iter_columns, letor_documents, read_columns, read_table
 from peckorder.tables.task import recognise
 from support.command_line import check_refused, output_of, run
@@ -210,7 +210,7 @@ def test_empty_rows_of_a_workbook_are_no_rows(tmp_path):
 
 
 def test_a_workbook_that_grows_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "_ALWAYS_ALLOWED", 1 << 16)
+    monkeypatch.setattr(text_files, "_ALWAYS_ALLOWED", 1 << 16)
     book = workbook([("a", "b")] + [(1.0, 2.0)] * 20_000)
     path = written(tmp_path / "t.xlsx", book)
     data = io.BytesIO(book)

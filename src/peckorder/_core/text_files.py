@@ -24,6 +24,9 @@ Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 BLOCK = 1 << 22
 LONGEST_LINE = 1 << 28
+# What is so much larger in memory than its file, and than this, was made to fill a memory.
+_MAX_RATIO = 200
+_ALWAYS_ALLOWED = 1 << 28
 # Random bytes in the name of a draft.
 _TOKEN = 4
 # Bytes of a name, in the file systems in use.
@@ -40,6 +43,21 @@ _SOURCE = Rule(
 )
 
 
+def most_bytes(n_read: int) -> int:
+    """Return how many bytes may be made of so many that were read from a file."""
+    return max(_ALWAYS_ALLOWED, _MAX_RATIO * n_read)
+
+
+def check_ratio(size: int, n_read: int) -> None:
+    """Refuse a compressed file of which too many bytes were made."""
+    if size > most_bytes(n_read):
+        raise refusal(
+            "a compressed file",
+            f"hold less than {_MAX_RATIO} times its size",
+            f"more than {size >> 20} MB out of {n_read >> 10} kB",
+        )
+
+
 def check_source(path: object) -> None:
     """Raise if nothing can be read from `path`."""
     _SOURCE.check("path", path)
@@ -48,7 +66,8 @@ def check_source(path: object) -> None:
 def read_text(path: Source) -> Iterator[bytes]:
     """Yield the text of a path or file in blocks of whole lines, a few MB each.
 
-    What begins as a gzip file is inflated. The last line is given its newline.
+    What begins as a gzip file is inflated, within `check_ratio`. The last line is given
+    its newline.
     """
     if isinstance(path, str | os.PathLike):
         with Path(path).open("rb", buffering=0) as file:
@@ -269,7 +288,7 @@ def _inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield from chunks
         return
     engine = zlib.decompressobj(wbits=31)
-    packed = head
+    packed, n_read, size = head, 0, 0
     try:
         while packed or (packed := next(chunks, b"")):
             if engine.eof:
@@ -278,8 +297,12 @@ def _inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
                 if not packed:
                     continue
                 engine = zlib.decompressobj(wbits=31)
-            yield engine.decompress(packed, BLOCK)
-            packed = engine.unused_data if engine.eof else engine.unconsumed_tail
+            block = engine.decompress(packed, BLOCK)
+            left = engine.unused_data if engine.eof else engine.unconsumed_tail
+            n_read, size = n_read + len(packed) - len(left), size + len(block)
+            check_ratio(size, n_read)
+            yield block
+            packed = left
         # The rest that did not fit into a block.
         yield engine.flush()
     except zlib.error as error:

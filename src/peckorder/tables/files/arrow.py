@@ -16,7 +16,7 @@ from pyarrow import json as pj
 from pyarrow import parquet as pq
 
 from peckorder._core.errors import refusal, shortened
-from peckorder._core.text_files import read_text
+from peckorder._core.text_files import most_bytes, read_text
 from peckorder._core.typing import Array
 from peckorder.tables.columns import Columns, short
 from peckorder.tables.files.source import Inflated, check_distinct, text_of
@@ -38,22 +38,39 @@ def parquet_blocks(
     # The end is read first, so that what is not seekable must be in memory.
     is_seekable = not is_standard(path) and not file.is_compressed
     source = Path(path) if is_seekable else io.BytesIO(file.read())
-    with open_parquet(source, "the file", "be sound Parquet") as table:
+    # Repeated equal cells take almost no bytes in the file, and text stays so.
+    once = _texts(source)
+    with open_parquet(source, "the file", "be sound Parquet", read_dictionary=once) as table:
         check_distinct(table.schema_arrow.names)
         if rows is None:
-            # Repeated equal cells take almost no bytes in the file.
-            n_cells = table.metadata.num_rows * table.metadata.num_columns
-            size = Path(path).stat().st_size if is_seekable else None
-            file.check_holds(8 * n_cells, size)
+            file.check_holds(
+                _size_in_memory(table.metadata), Path(path).stat().st_size if is_seekable else None
+            )
             yield table.read()
             return
         for batch in table.iter_batches(rows):
             yield pa.Table.from_batches([batch])
 
 
+def _texts(source: Path | io.BytesIO) -> list[str]:
+    """Return the columns of text of a Parquet file."""
+    with open_parquet(source, "the file", "be sound Parquet") as table:
+        schema = table.schema_arrow
+    return [
+        f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)
+    ]
+
+
+def _size_in_memory(metadata: pq.FileMetaData) -> int:
+    """Return how many bytes the cells of a file take, at least, equal texts counted once."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    chunks = (group.column(k) for group in groups for k in range(metadata.num_columns))
+    return sum(max(8 * chunk.num_values, chunk.total_uncompressed_size) for chunk in chunks)
+
+
 @contextmanager
 def open_parquet(
-    source: Path | io.BytesIO, what: str, rule: str, got: str = "", **options: bool | int
+    source: Path | io.BytesIO, what: str, rule: str, got: str = "", **options: Any
 ) -> Iterator[pq.ParquetFile]:
     """Open a Parquet file; refuse a damaged one as `sound` does."""
     with sound(what, rule, got), pq.ParquetFile(source, **options) as file:
@@ -71,7 +88,8 @@ def sound(what: str, rule: str, got: str = "") -> Iterator[None]:
 
 def json_blocks(file: Inflated, *, whole: bool) -> Iterator[pa.Table]:
     """Yield the rows of lines of JSON, one object each: all at once, or in blocks."""
-    blocks, n_lines = [], 0
+    blocks, n_lines, n_rows, size = [], 0, 0, 0
+    names: set[str] = set()
     for text in read_text(text_of(file)):
         if not text.strip():
             continue
@@ -79,6 +97,10 @@ def json_blocks(file: Inflated, *, whole: bool) -> Iterator[pa.Table]:
         n_lines += text.count(b"\n")
         if not whole:
             yield blocks.pop()
+            continue
+        n_rows, size = n_rows + len(blocks[-1]), size + len(text)
+        names.update(blocks[-1].column_names)
+        _check_names(n_rows, len(names), size)
     if n_lines == 0:
         yield pa.table({})
     elif whole:
@@ -89,11 +111,16 @@ def json_blocks(file: Inflated, *, whole: bool) -> Iterator[pa.Table]:
             raise refusal("a column", rule, short(str(error), 200)) from None
 
 
-def _check_depth(text: bytes, n_before: int) -> None:
-    """Refuse what is nested deeply: Arrow's parser calls itself, until the stack ends."""
+def _check_shape(text: bytes, n_before: int) -> None:
+    """Refuse what is nested deeply, or would be far larger as columns.
+
+    Arrow's parser calls itself, until the stack ends, and fills a column of any name for
+    all rows.
+    """
+    plain = text
     if b"\\" in text:  # so that a quotation mark begins or ends a string
-        text = text.replace(b"\\\\", b"__").replace(b'\\"', b"__")
-    letters = np.frombuffer(text, dtype=np.uint8)
+        plain = text.replace(b"\\\\", b"__").replace(b'\\"', b"__")
+    letters = np.frombuffer(plain, dtype=np.uint8)
     opens = (letters == ord("[")) | (letters == ord("{"))
     brackets = np.flatnonzero(opens | (letters == ord("]")) | (letters == ord("}")))
     marks = np.flatnonzero(letters == ord('"'))
@@ -103,10 +130,21 @@ def _check_depth(text: bytes, n_before: int) -> None:
         first = brackets[np.argmax(depth > _DEEPEST)]
         line = n_before + text.count(b"\n", 0, int(first)) + 1
         raise refusal("lines", "be objects of JSON that are not nested", f"line {line}, which is")
+    n_rows = int(np.count_nonzero(opens[brackets] & (depth == 1)))
+    if n_rows * (len(marks) // 2) * 8 > most_bytes(len(text)):  # or else few names
+        ends = zip((marks[::2] + 1).tolist(), marks[1::2].tolist(), strict=False)
+        names = {text[a:b] for a, b in ends if plain[b + 1 : b + 20].lstrip()[:1] == b":"}
+        _check_names(n_rows, len(names), len(text))
+
+
+def _check_names(n_rows: int, n_names: int, size: int) -> None:
+    if 8 * n_rows * n_names > most_bytes(size):
+        rule = "have the same names in all lines"
+        raise refusal("objects of JSON", rule, f"{n_names:,} names in {n_rows:,} lines")
 
 
 def _json_table(text: bytes, n_before: int) -> pa.Table:
-    _check_depth(text, n_before)
+    _check_shape(text, n_before)
     options = pj.ReadOptions(block_size=max(len(text), 1024))
     try:
         table = pj.read_json(io.BytesIO(text), read_options=options)
@@ -193,6 +231,8 @@ def _order(column: pa.ChunkedArray) -> tuple[str, ...]:
 def _array(name: str, column: pa.ChunkedArray) -> Array:
     kind = column.type
     if pa.types.is_dictionary(kind):
+        if pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type):
+            return _shared_texts(column)
         column = column.cast(kind.value_type)
         kind = column.type
     if pa.types.is_temporal(kind):
@@ -221,6 +261,16 @@ def _array(name: str, column: pa.ChunkedArray) -> Array:
         # Not by Arrow's if_else: up to version 21 it garbles text beside a gap.
         return np.asarray([text or None for text in column.to_pylist()], dtype=object)
     raise refusal(f"column {short(name)}", "be numbers or text", short(str(kind)))
+
+
+def _shared_texts(column: pa.ChunkedArray) -> Array:
+    """Return text with one object for all cells that are equal."""
+    arrays = [np.empty(0, dtype=object)]
+    for chunk in column.chunks:
+        texts = np.array([*(text or None for text in chunk.dictionary.to_pylist()), None], object)
+        positions = chunk.indices.cast(pa.int64()).fill_null(len(texts) - 1)
+        arrays.append(texts[positions.to_numpy(zero_copy_only=False)])
+    return np.concatenate(arrays)
 
 
 def is_numeric(kind: pa.DataType) -> bool:

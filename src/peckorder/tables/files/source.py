@@ -11,13 +11,11 @@ from typing import IO, Any, cast
 import pyarrow as pa
 
 from peckorder._core.errors import name_caller, refusal
+from peckorder._core.text_files import check_ratio
 from peckorder.tables.columns import short
 from peckorder.tables.files.paths import check_is_file, name_of
 from peckorder.tables.files.standard_streams import is_standard
 
-# What compresses better than this, and is larger than that, was made to fill a memory.
-_MAX_RATIO = 200
-_ALWAYS_ALLOWED = 1 << 28
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEAD = 1 << 20
@@ -104,13 +102,8 @@ class Inflated(io.RawIOBase):
 
         By default those that were read from it so far.
         """
-        compressed = self._counted.n_read if compressed is None else compressed
-        if self._bounded and size > max(_ALWAYS_ALLOWED, _MAX_RATIO * compressed):
-            raise refusal(
-                "a compressed file",
-                f"hold less than {_MAX_RATIO} times its size",
-                f"more than {size >> 20} MB out of {compressed >> 10} kB",
-            )
+        if self._bounded:
+            check_ratio(size, self._counted.n_read if compressed is None else compressed)
         if not self._streamed and size > self._memory:
             raise refusal(
                 "the file", f"fit in memory, {self._memory >> 20} MB", "one that is larger"

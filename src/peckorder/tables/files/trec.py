@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from peckorder._core.errors import name_caller, named, refusal
+from peckorder._core.text_files import most_bytes
 from peckorder._core.typing import Array, Ints, SparseMatrix
 from peckorder.datasets import Documents, iter_letor, load_letor, load_qrels, load_run
 from peckorder.exceptions import DataError
@@ -18,7 +19,9 @@ from peckorder.tables.files.source import Inflated, text_of
 TARGET, QID, DOCID, COMMENT = "target", "qid", "docid", "comment"
 # Larger dense tables are refused.
 _MAX_CELLS = 1 << 29
-_MAX_COLUMNS = 1 << 20
+_MAX_FEATURES = 1 << 20
+# What rankers need for each feature, even of sparse rows.
+_BYTES_PER_FEATURE = 256
 MOST_FEATURES = 2**31 - 1
 ONE_LIST = "No line has a query, as in qid:7; all rows are one list."
 # Columns that `rank` adds.
@@ -29,7 +32,12 @@ _COMMENT_FIELD = re.compile(r"(\w+) = ([^,]*?)(?:, |$)")
 def read_letor(file: Inflated) -> Documents:
     """Read all of a LETOR file; the features are sparse if most are absent."""
     with _named_after(file):
-        return load_letor(text_of(file), comments=True)
+        documents = load_letor(text_of(file), comments=True)
+        most = max(_MAX_FEATURES, most_bytes(documents.X.data.nbytes) // _BYTES_PER_FEATURE)
+        if documents.X.shape[1] > most:
+            rule = f"be numbered up to {most} in a file of this size"
+            raise refusal("features", rule, documents.X.shape[1])
+        return documents
 
 
 def iter_letor_documents(file: Inflated, rows: int) -> Iterator[Documents]:
@@ -52,8 +60,11 @@ def documents_to_columns(
     elif features is not None:
         X = _select_columns(X, np.asarray(features, dtype=np.int64) - 1)
     n_rows, n_columns = X.shape
-    if n_rows * n_columns > _MAX_CELLS or n_columns > _MAX_COLUMNS:
-        rule = f"be at most {_MAX_CELLS} for this, and features {_MAX_COLUMNS}"
+    most = _MAX_CELLS
+    if sp.issparse(X) and not isinstance(features, Sequence):
+        most = min(most, most_bytes(X.data.nbytes) // 8)
+    if n_rows * n_columns > most or n_columns > _MAX_FEATURES:
+        rule = f"be at most {most} for this, and features {_MAX_FEATURES}"
         with named(source):
             raise refusal("rows times features", rule, f"{n_rows} times {n_columns}")
     all_numbers = range(1, n_columns + 1)
