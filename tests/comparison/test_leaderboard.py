@@ -1,5 +1,7 @@
 """`peckorder.compare` gives what the command gives, for frames and files alike."""
 
+import html
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -65,15 +67,28 @@ def test_other_forms_of_the_same_table(board, data, tmp_path):
 
 
 def test_as_text_frame_and_html(board):
-    text, html = repr(board), board._repr_html_()
+    text, page = repr(board), board._repr_html_()
     assert text.splitlines()[0].split()[:4] == ["ranker", "mean", "rank", "loss"]
-    assert len(text.splitlines()) == len(board.names) + 2
-    assert html.count("<tr>") == len(board.names) + 1
+    assert len(text.splitlines()) == len(board.names) + 2 + len(board.notes)
+    assert page.count("<tr>") == len(board.names) + 1
     frame = board.to_frame()
     assert frame["ranker"].tolist() == list(board.names)
     assert board.to_frame("polars")["ranker"].to_list() == list(board.names)
     assert frame["behind"][0] == 0.0
     assert any("colour" in note for note in board.notes) or board.notes == ()
+
+
+def test_what_may_surprise_is_shown():
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=80)
+    grade = np.where(np.arange(80) % 20 < 10, 0, np.digitize(size, [0.0]))
+    table = {"qid": np.arange(80) // 10, "size": size, "score": 2 * grade, "label": grade}
+    board = peckorder.compare(table, rankers=["Ridge"], folds=2)
+    for shown in (repr(board), html.unescape(board._repr_html_())):
+        assert "'score' could be that, too" in shown
+        assert "score: alone it puts 100.0% of pairs in the order of 'label'" in shown
+        assert "ndcg@10 leaves out 4 of 8 queries, in which nothing is relevant." in shown
+        assert all(note in shown for note in board.notes)
 
 
 def test_options_reach_the_comparison():

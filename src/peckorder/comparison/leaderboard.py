@@ -20,7 +20,7 @@ from peckorder.tables.task import recognise
 class Leaderboard:
     """All rankers, measured on the same folds, the best first.
 
-    Returned by `peckorder.compare`; printed, and shown by notebooks, as a table.
+    Returned by `peckorder.compare`; printed, and shown by notebooks, as a table with notes.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Leaderboard:
     def __init__(self, case: TableCase | RatingsCase, contest: Contest) -> None:
         self._case, self._contest = case, contest
         self.names = tuple(result.name for result in contest.results)
-        self.task, self.notes = case.kind, case.notes
+        self.task, self.notes = case.kind, (*case.notes, *contest.undefined_notes())
         self.left_out = dict(contest.left_out)
 
     @property
@@ -98,8 +98,12 @@ class Leaderboard:
         rows = [[result.name, *contest.leaderboard_row(result)] for result in contest.results]
         return [headings, *rows]
 
+    def _remarks(self) -> list[str]:
+        left_out = [f"{name} was left out: {why}" for name, why in self.left_out.items()]
+        return [self._contest.summary, *left_out, *self.notes]
+
     def __repr__(self) -> str:
-        return f"{aligned(self._lines())}\n{self._contest.summary}"
+        return "\n".join([aligned(self._lines()), *self._remarks()])
 
     def _repr_html_(self) -> str:
         head, *rows = (
@@ -110,7 +114,7 @@ class Leaderboard:
         )
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"{table}<p>{escape(self._contest.summary)}</p>"
+        return table + "".join(f"<p>{escape(remark)}</p>" for remark in self._remarks())
 
 
 @entry
