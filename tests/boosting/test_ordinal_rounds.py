@@ -145,7 +145,7 @@ def test_rounds_are_the_obvious_ones(seed, n, n_classes, free):
     assert_allclose(booster.loss_of(every, weight), weight @ (ranked + steps))
 
 
-@pytest.mark.parametrize("light", [1e-12, 1e-40])
+@pytest.mark.parametrize("light", [1e-12, 1e-40, 5e-324])
 def test_a_class_may_weigh_next_to_nothing(light):
     X, level, _ = problem(0, 60, 4)
     for scarce in range(4):

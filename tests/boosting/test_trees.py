@@ -98,6 +98,28 @@ def test_the_scale_of_weights_does_not_matter(options, scale):
     np.testing.assert_allclose(other.bounds_, model.bounds_, rtol=1e-9)
 
 
+@every_kind
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_queries_that_count_the_same_may_weigh_anything(options, scale):
+    weight = np.where(QID == 3, scale, 1.0)
+    options = options | {"query_weight": "equal", "n_rounds": 5}
+    model, other = fitted(**options), fitted(weight=weight, **options)
+    np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-9, atol=1e-12)
+    huge = fitted(weight=np.where(np.arange(N) == 5, 1e300, 1.0), **options)
+    assert np.isfinite(huge.bounds_).all()
+    assert np.ptp(huge.predict(X)) > 0.0
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_a_sample_that_misleads_does_not_end_boosting(loss):
+    model = fitted(subsample=0.1, loss=loss, n_rounds=100)
+    assert model.n_rounds_ == 100
+    assert (model.weak_rankers_["alpha"] == 0.0).any()
+    assert (np.diff(model.bounds_) <= 0.0).all()
+    assert model.bounds_[-1] < model.bounds_[50] < model.bounds_[25]
+    assert_array_equal(list(model.staged_predict(X))[-1], model.predict(X))
+
+
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
 def test_the_weights_of_listed_pairs_may_be_huge(loss):
     pairs = Preferences.from_grades(Y, QID, weight="exponential")

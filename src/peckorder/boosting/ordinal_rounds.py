@@ -86,7 +86,7 @@ class OrdinalBooster:
         self._others = np.flatnonzero(weight == 0.0)
         self._counts: Floats = np.bincount(level, weight).astype(np.float64)
         below, above = np.cumsum(self._counts)[:-1], np.cumsum(self._counts[::-1])[-2::-1]
-        start = np.log(below / above) + _LEAST_GAP * np.arange(len(below))
+        start = np.log(below) - np.log(above) + _LEAST_GAP * np.arange(len(below))
         self.thresholds: list[Floats] = [start]
         self.trees: list[Tree] = []
         n_rows, width = len(level), len(start) if free else 1

@@ -252,17 +252,24 @@ class TreeBooster:
             return False
         tree = tree._replace(value=tree.value.clip(-_LONGEST_STEP, _LONGEST_STEP))
         grower.set_values(tree.value)
-        rate = settings.learning_rate
-        for _ in range(_MOST_HALVINGS):
-            scores = self._scores.copy()
-            grower.add_to(scores, rate, others)
+        step, rate = np.zeros_like(self._scores), settings.learning_rate
+        grower.add_to(step, 1.0, others)
+        # A tree of a sample may raise the bound of all pairs, however short the step.
+        n_tries = _MOST_HALVINGS if not is_sampled or (slopes * step).sum() > 0.0 else 0
+        for _ in range(n_tries if objective.must_fall else 1):
+            scores = self._scores + rate * step
             log_bound = objective.move(scores[:, 0])
             if not objective.must_fall or log_bound <= self.log.log_bounds[-1]:
                 self._scores = scores
                 self._record(tree._replace(value=rate * tree.value), rate, log_bound)
                 return True
             rate *= 0.5
-        return False
+        objective.move(self._scores[:, 0])
+        if is_sampled:
+            # The next sample may do better: this one's tree stays without effect.
+            tree = tree._replace(value=0.0 * tree.value, gain=0.0 * tree.gain)
+            self._record(tree, 0.0, self.log.log_bounds[-1])
+        return is_sampled
 
     def _sampled_rows(self, number: int) -> tuple[Ints | None, Ints | None]:
         """Return the rows of a sample of queries, and the others; None for all."""

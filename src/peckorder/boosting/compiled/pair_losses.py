@@ -115,19 +115,39 @@ def logistic(gap: float) -> tuple[float, float, float]:
 
 
 @inlined
+def heaviest_pair(first_level: int, last_level: int, starts: Ints, log_weight: Floats) -> float:
+    """Return the largest logarithm of the weight of a pair of rows of different levels."""
+    below, heaviest = -inf, -inf
+    for level in range(first_level, last_level):
+        high = -inf
+        for i in range(starts[level], starts[level + 1]):
+            high = max(high, log_weight[i])
+        heaviest = max(heaviest, below + high)
+        below = max(below, high)
+    return heaviest
+
+
+@inlined
 def copy_rows(
-    first: int, last: int, rows: Ints, log_weight: Floats, scores: Floats, work: Floats
+    first: int,
+    last: int,
+    rows: Ints,
+    log_weight: Floats,
+    log_unit: float,
+    scores: Floats,
+    work: Floats,
 ) -> float:
     """Write scores, weights and zeros to work (4, n); return the range of the scores.
 
-    If it is narrow, scores become exponentials, which can be divided by each other.
+    Weights are over exp(log_unit). If the range is narrow, scores become exponentials,
+    which can be divided by each other.
     """
     low, high = inf, -inf
     for i in range(first, last):
         score = scores[rows[i] if rows.shape[0] > 0 else i]
         low, high = min(low, score), max(high, score)
         work[SCORE, i] = score
-        work[ROW_WEIGHT, i] = exp(log_weight[i]) if log_weight.shape[0] > 0 else 1.0
+        work[ROW_WEIGHT, i] = exp(log_weight[i] - log_unit) if log_weight.shape[0] > 0 else 1.0
         work[SLOPE, i] = 0.0
         work[CURVATURE, i] = 0.0
     if high - low < _NARROW:
@@ -235,10 +255,14 @@ def graded_derivatives(
     has_swaps = swaps.gain.shape[0] > 0
     for q in range(first_query, last_query):
         first, last = starts[levels[q]], starts[levels[q + 1]]
-        width = copy_rows(first, last, rows, pairs.log_weight, scores, work)
+        # The weights of a query may all be tiny, or one of them huge: pairs are numbers.
+        log_pair = 0.0
+        if is_weighted:
+            log_pair = heaviest_pair(levels[q], levels[q + 1], starts, pairs.log_weight)
+        width = copy_rows(first, last, rows, pairs.log_weight, 0.5 * log_pair, scores, work)
         is_narrow = width < _NARROW
         weights, losses, round_weights = 0.0, 0.0, 0.0
-        of_query = exp(pairs.log_query[q] - log_total)
+        of_query = exp(pairs.log_query[q] + log_pair - log_total)
         for level in range(levels[q] + 1, levels[q + 1]):
             for lower in range(levels[q], level):
                 a, b = starts[lower], starts[lower + 1]
