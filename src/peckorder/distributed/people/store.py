@@ -3,10 +3,11 @@
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import monotonic
-from typing import Any, ClassVar, TypeAlias
+from types import NoneType
+from typing import Any, ClassVar, Final, TypeAlias
 
 from peckorder._core.errors import name_caller, refusal
 from peckorder._core.typing import Labels
@@ -17,6 +18,13 @@ FORMAT = 1
 # Columns of a store besides metrics and models.
 COLUMNS = ("row", "person", "n_ratings", "seconds", "reason")
 SUFFIXES = (".sqlite", ".sqlite3", ".db")
+# The types of their values; metrics are floats.
+_KINDS: Final = {
+    "row": (int,),
+    "person": (int, str),
+    "n_ratings": (int,),
+    "reason": (NoneType, str),
+}
 # An entry that need not be the same when a run is resumed.
 _SHOWN = "shown"
 
@@ -161,11 +169,31 @@ def decoded(path: object, text: str | bytes) -> About:
     """Read the description of a run."""
     try:
         about = json.loads(text)
-    except ValueError:
+    except (ValueError, TypeError, RecursionError):
         about = None
-    if not isinstance(about, dict) or not isinstance(about.get("metrics"), list):
+    if not isinstance(about, dict) or not isinstance(about.get("estimator"), str):
+        raise not_a_store(path)
+    metrics = about.get("metrics")
+    if not isinstance(metrics, list) or not all(isinstance(name, str) for name in metrics):
+        raise not_a_store(path)
+    if len({*metrics, *COLUMNS, "model"}) < len(metrics) + len(COLUMNS) + 1:
         raise not_a_store(path)
     return about
+
+
+def check_columns(path: object, columns: Mapping[str, list[Any]]) -> None:
+    """Refuse records with values that no run writes."""
+    for name, values in columns.items():
+        kinds = _KINDS.get(name, (float,))
+        if not all(type(value) in kinds for value in values):
+            raise damaged(path, f"odd values of {name!r}")
+
+
+def damaged(path: object, what: str) -> Exception:
+    """Return the refusal of a store that was changed."""
+    error = refusal("a store of people", "be as it was written", f"{str(path)!r} with {what}")
+    name_caller(error, "people")
+    return error
 
 
 def not_a_store(path: object) -> Exception:

@@ -8,6 +8,7 @@
 Readers of such folders skip names that begin with an underscore or a dot.
 """
 
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from peckorder.distributed.people.store import (
     About,
     Shared,
     Store,
+    check_columns,
     check_same,
+    damaged,
     decoded,
     encoded,
     not_a_store,
@@ -30,6 +33,7 @@ from peckorder.distributed.people.tasks import Record
 
 ABOUT, SHARED, LOCK = "_people.json", "_shared.peckorder", "_lock"
 PARTS = "part-*.parquet"
+_PART = re.compile("part-[0-9]{5,9}.parquet")
 
 
 def parquet() -> Any:
@@ -81,10 +85,12 @@ class ParquetStore(Store):
                     file.write(self.shared)
             with whole_file(self.folder / ABOUT) as file:
                 file.write(encoded(self.about).encode())
-        parts = sorted(self.folder.glob(PARTS))
+        parts = _parts(self.folder)
         self.rows = set()
         for part in parts:
-            self.rows.update(read_part(part, ["row"])["row"].to_pylist())
+            columns = read_part(part, ["row"])
+            check_columns(part, columns)
+            self.rows.update(columns["row"])
         numbers = [int(part.stem.partition("-")[2]) for part in parts]
         position = max(numbers, default=-1) + 1
         # A run that was killed wrote one of these; all before are whole.
@@ -115,6 +121,10 @@ class ParquetStore(Store):
         self._lock.close()
 
 
+def _parts(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob(PARTS) if _PART.fullmatch(path.name))
+
+
 def _name_of_part(position: int) -> str:
     return f"part-{position:05d}.parquet"
 
@@ -131,24 +141,24 @@ def read_about(folder: Path) -> About:
     """Read the description of the models in a folder."""
     try:
         return decoded(folder, (folder / ABOUT).read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise not_a_store(folder) from None
 
 
 @entry_named("people")
-def read_part(part: Path, names: list[str]) -> Any:
+def read_part(part: Path, names: list[str]) -> dict[str, list[Any]]:
     """Read some columns of a file of the store."""
     reader = parquet()
     from pyarrow import ArrowException
 
     try:
         with reader.ParquetFile(part) as file:
-            table = file.read(names)
-    except ArrowException:
-        table = None
-    if table is None or table.column_names != names:
+            columns: dict[str, list[Any]] = file.read(names).to_pydict()
+    except (ArrowException, OSError, UnicodeDecodeError):
+        columns = {}
+    if list(columns) != names:
         raise refusal("files of a store", "be sound and of people", repr(str(part)))
-    return table
+    return columns
 
 
 class ParquetSource:
@@ -161,11 +171,12 @@ class ParquetSource:
         self._positions: list[tuple[Path, int]] = []
         # The file that was read last, and its models.
         self._last: tuple[Path | None, Any] = (None, None)
-        for part in sorted(folder.glob(PARTS)):
-            table = read_part(part, names)
+        for part in _parts(folder):
+            columns = read_part(part, names)
+            check_columns(part, columns)
             for name in names:
-                self.columns[name] += table[name].to_pylist()
-            self._positions += [(part, position) for position in range(table.num_rows)]
+                self.columns[name] += columns[name]
+            self._positions += [(part, position) for position in range(len(columns["row"]))]
 
     @property
     def shared(self) -> bytes | None:
@@ -178,5 +189,7 @@ class ParquetSource:
         part, row = self._positions[position]
         if self._last[0] != part:
             self._last = part, read_part(part, ["model"])["model"]
-        data: bytes = self._last[1][row].as_py()
+        data = self._last[1][row] if row < len(self._last[1]) else None
+        if not isinstance(data, bytes):
+            raise damaged(part, "odd values of 'model'")
         return data

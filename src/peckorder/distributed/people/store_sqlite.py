@@ -10,7 +10,9 @@ from peckorder.distributed.people.store import (
     About,
     Shared,
     Store,
+    check_columns,
     check_same,
+    damaged,
     decoded,
     encoded,
     not_a_store,
@@ -31,6 +33,8 @@ CREATE TABLE people (
 );
 """
 _INSERT: Final = "INSERT OR IGNORE INTO people VALUES (?, ?, ?, ?, ?, ?, ?)"
+# What is raised by a file that was changed.
+_DAMAGED: Final = (sqlite3.DatabaseError, UnicodeDecodeError)
 # Milliseconds that a batch waits for readers to finish.
 _PATIENCE: Final = 60_000
 
@@ -52,7 +56,7 @@ class SqliteStore(Store):
         self._base = sqlite3.connect(path, timeout=0.0, isolation_level=None)
         try:
             self._begin(shared)
-        except sqlite3.DatabaseError as error:
+        except _DAMAGED as error:
             self._base.close()
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                 raise store_in_use(path) from None
@@ -81,7 +85,9 @@ class SqliteStore(Store):
             known = decoded(self.path, _about(base, "about"))
             check_same(self.path, known, self.about)
             self.shared = _about(base, "shared")
-        self.rows = {row for (row,) in base.execute('SELECT "row" FROM people')}
+        rows = [row for (row,) in base.execute('SELECT "row" FROM people')]
+        check_columns(self.path, {"row": rows})
+        self.rows = set(rows)
         base.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
         super().__init__(0)
 
@@ -120,13 +126,17 @@ class SqliteSource:
                 self.about = decoded(path, _about(base, "about"))
                 names = ", ".join(f'"{name}"' for name in (*COLUMNS, "measures"))
                 rows = base.execute(f'SELECT {names} FROM people ORDER BY "row"').fetchall()
-        except sqlite3.DatabaseError:
+        except _DAMAGED:
             raise not_a_store(path) from None
         *plain, written = zip(*rows, strict=True) if rows else [()] * (len(COLUMNS) + 1)
         self.columns = dict(zip(COLUMNS, map(list, plain), strict=True))
-        measures = [tuple(map(float, text.split())) for text in written]
-        for position, name in enumerate(self.about["metrics"]):
-            self.columns[name] = [row[position] for row in measures]
+        check_columns(path, self.columns)
+        try:
+            measures = [tuple(map(float, text.split())) for text in written]
+            for position, name in enumerate(self.about["metrics"]):
+                self.columns[name] = [row[position] for row in measures]
+        except (AttributeError, ValueError, TypeError, IndexError):
+            raise damaged(path, "odd values of 'measures'") from None
 
     def _open(self) -> sqlite3.Connection:
         # Read only: a name that is wrong makes no file.
@@ -135,14 +145,23 @@ class SqliteSource:
     @property
     def shared(self) -> bytes | None:
         """The part that models share, if there is one."""
-        with closing(self._open()) as base:
-            data: bytes | None = _about(base, "shared")
-        return data
+        return self._read("value", "about", "name", "shared")
 
     def model(self, position: int) -> bytes:
         """Return the model of the record in a position."""
-        query = 'SELECT model FROM people WHERE "row" = ?'
-        with closing(self._open()) as base:
-            found = base.execute(query, (self.columns["row"][position],)).fetchone()
-        data: bytes = found[0]
+        data = self._read("model", "people", "row", self.columns["row"][position])
+        if data is None:
+            raise damaged(self.path, "odd values of 'model'")
+        return data
+
+    def _read(self, column: str, table: str, key: str, value: str | int) -> bytes | None:
+        query = f'SELECT {column} FROM {table} WHERE "{key}" = ?'
+        try:
+            with closing(self._open()) as base:
+                found = base.execute(query, (value,)).fetchone()
+        except _DAMAGED:
+            raise not_a_store(self.path) from None
+        data = None if found is None else found[0]
+        if not isinstance(data, bytes | None):
+            raise damaged(self.path, f"odd values of {column!r}")
         return data
