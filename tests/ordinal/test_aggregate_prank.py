@@ -333,3 +333,27 @@ def test_the_rule_of_members_cannot_change_between_batches():
     )
     with refuses(sentence):
         model.set_params(member_rule="averaged").partial_fit([[0.0]], [1])
+
+
+def test_averaged_members_do_not_get_worse_with_passes_nor_depend_on_the_seed():
+    # Rows like a census: a skewed column that is mostly 0, rare ones, unequal classes.
+    rng, n = np.random.default_rng(0), 4000
+    age, job = rng.integers(17, 90, n), rng.integers(0, 12, n)
+    gain = np.where(rng.random(n) < 0.08, rng.lognormal(8, 1.2, n), 0)
+    height = np.log1p(gain) / 10 - 0.0012 * (age - 45) ** 2 + 0.5 * rng.normal(size=12)[job]
+    height += 1.1 * rng.normal(size=n)
+    y = np.searchsorted(np.quantile(height, [0.05, 0.2, 0.55, 0.75, 0.92]), height)
+    X = np.column_stack([age, gain, np.eye(12)[job]])
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    half = n // 2
+
+    def losses(rule, passes):
+        options = {"n_estimators": 20, "member_rule": rule, "max_iter": passes, "shuffle": True}
+        models = (AggregatePRank(**options, random_state=seed) for seed in range(5))
+        return np.array([-m.fit(X[:half], y[:half]).score(X[half:], y[half:]) for m in models])
+
+    once, often, last = losses("averaged", 1), losses("averaged", 20), losses("last", 20)
+    assert often.max() < once.min()
+    assert np.ptp(often) < 0.02
+    assert np.ptp(last) > 0.1
+    assert often.max() < last.min() - 0.05
