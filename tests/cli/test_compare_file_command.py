@@ -372,7 +372,9 @@ def test_verbose_prints_lines_where_there_is_no_terminal(wine, tmp_path, capsys)
     started, reading, *lines = capsys.readouterr().err.splitlines()
     assert (started, reading) == ("Loading", "Reading (0 s)")
     assert re.fullmatch(r"fold 1: PRank \(\d+ s\)", lines[0])
-    assert re.fullmatch(r"fold 2: PRank \(1 of 2, \d+ s, about \d+ s left\)", lines[1])
-    assert lines[2].startswith("measuring (2 of 2, ")
+    ahead = r"after 1 fold, mean rank loss: PRank 0\.\d+, \(always the median class\) \d\.\d+"
+    assert re.fullmatch(ahead, lines[1])
+    assert re.fullmatch(r"fold 2: PRank \(1 of 2, \d+ s, about \d+ s left\)", lines[2])
+    assert lines[3].startswith("measuring (2 of 2, ")
     assert run(*words, "--verbose", "--quiet") == 0
     assert capsys.readouterr().err == ""

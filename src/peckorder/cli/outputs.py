@@ -118,6 +118,11 @@ class ResultPrinter:
 
             yield report_progress
 
+    def remark(self, text: str) -> None:
+        """Print a line beside the progress, where that is shown."""
+        if self._shows_bars or self._shows_lines:
+            self._bars.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+
 
 class _Lines:
     """Progress as lines of a log: what comes next, and how long it may take."""

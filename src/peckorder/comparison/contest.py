@@ -8,6 +8,7 @@ and `Contest` has what was measured, the best first.
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import floor, isnan, log10
 from typing import ClassVar, Final, NamedTuple
@@ -315,6 +316,7 @@ def run_contest(
     seed: int = 0,
     only: Iterable[str] | None = None,
     on_progress: Progress | None = None,
+    on_part: Callable[[Contest], None] | None = None,
 ) -> Contest:
     """Fit and measure all candidates of a case on the same splits.
 
@@ -330,6 +332,8 @@ def run_contest(
         The candidates that take part; baselines always do.
     on_progress : callable, default=None
         Called with (steps done, steps in all, what comes next).
+    on_part : callable, default=None
+        Called with the contest on the splits done so far, after each of a table but the last.
 
     Returns
     -------
@@ -351,6 +355,11 @@ def run_contest(
     report_progress = on_progress or (lambda done, total, label: None)
     n_done, n_steps = 0, plan.n_splits * sum(bool(c.origin) for c in candidates)
     n_whole, rows = 0, None
+
+    def part() -> Contest:
+        measured = _measured(case, plan, results, rows)
+        return replace(measured, n_splits=n_whole, left_out=tuple(left_out))
+
     try:
         for trial in plan.trials:
             for candidate in candidates:
@@ -373,11 +382,13 @@ def run_contest(
             n_whole += 1
             masks = (result.is_predicted for result in results.values())
             rows = next((np.flatnonzero(mask) for mask in masks if mask is not None), None)
+            if on_part is not None and rows is not None and n_whole < plan.n_splits:
+                with suppress(DataError):  # a measure may be undefined as yet
+                    on_part(part())
     except KeyboardInterrupt:
         if rows is None:
             raise
-        part = _measured(case, plan, results, rows)
-        raise Interrupted(replace(part, n_splits=n_whole, left_out=tuple(left_out))) from None
+        raise Interrupted(part()) from None
     report_progress(n_steps, n_steps, "measuring")
     contest = _measured(case, plan, results, rows)
     return replace(contest, seed=seed, left_out=tuple(left_out))

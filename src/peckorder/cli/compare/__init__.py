@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Final
 
 from rich.console import RenderableType
 from rich.table import Table as Screen
@@ -29,6 +30,9 @@ from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import file_format, read_columns
 from peckorder.tables.files.runs import as_run, read_qrels, read_run_columns, run_names
 from peckorder.tables.files.standard_streams import STDIN, is_standard
+
+# Seconds after which it is worth a line who is ahead.
+_SOON: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +60,11 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
     files = tuple(STDIN if is_standard(file) else file for file in files)
     printer = ResultPrinter(output)
     begin, is_new = perf_counter(), not options.out.exists()
+
+    def show_part(contest: Contest) -> None:
+        if output.verbose or perf_counter() - begin > _SOON:
+            printer.remark(first_few(contest))
+
     with printer.progress("Reading") as report_progress:
         case = load_case(files, options)
         try:
@@ -65,6 +74,7 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
                 seed=options.seed,
                 only=options.rankers,
                 on_progress=report_progress,
+                on_part=show_part,
             )
         except Interrupted as stop:
             printer.show(board(stop.contest, perf_counter() - begin))
@@ -144,6 +154,14 @@ def shown(result: CompareResult) -> tuple[RenderableType, ...]:
     over = "" if result.is_new else " (written over the one that was there)"
     after.append(f"Report: {result.options.out}{over}")
     return "\n".join(lines), board(contest, result.seconds), "\n".join(after)
+
+
+def first_few(contest: Contest) -> str:
+    """Return who is ahead after some folds, in a line."""
+    first = contest.measures[0]
+    ahead = [f"{result.name} {contest.written(result, first)}" for result in contest.results[:3]]
+    folds = counted(contest.n_splits, "fold", "folds")
+    return f"after {folds}, {first.name}: {', '.join(ahead)}"
 
 
 def board(contest: Contest, seconds: float) -> Screen:
