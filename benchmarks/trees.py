@@ -7,12 +7,17 @@ rows in a leaf, 255 bins.
 import argparse
 import os
 import platform
+import shutil
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from time import perf_counter, sleep
 
 import lightgbm
 import numpy as np
 
+from boosting_out_of_core import Peaks
 from measure import at_least, in_turn, seconds, show
 from peckorder._core.threads import Team
 from peckorder.trees.columns import bin_columns
@@ -106,6 +111,51 @@ def prediction(n_threads: int, repeats: int) -> None:
     at_least("LightGBM's time over ours", best["LightGBM"] / best["ours"], 1.0)
 
 
+def from_disk(n_rows: int, n_columns: int, n_threads: int, folder: Path) -> None:
+    """Time a tree of rows in a file, whose bins are in another."""
+    n_bytes = n_rows * n_columns * (8 + 1 + 1)
+    if shutil.disk_usage(folder).free < 2 * n_bytes:
+        raise SystemExit(f"{folder} must have {2 * n_bytes / 1e9:.0f} GB free; see --folder.")
+    with TemporaryDirectory(dir=folder) as name, Team(n_threads) as team:
+        path, y = Path(name) / "rows.npy", np.empty(n_rows)
+        X = np.lib.format.open_memmap(path, "w+", np.float64, (n_rows, n_columns))
+        rng = np.random.default_rng(0)
+        for first in range(0, n_rows, 1 << 18):
+            part = rng.standard_normal((min(1 << 18, n_rows - first), n_columns))
+            X[first : first + len(part)] = part
+            y[first : first + len(part)] = part[:, :5].sum(axis=1) + np.sin(3 * part[:, 5])
+        y += rng.standard_normal(n_rows)
+        X.flush()
+        del X, part
+        X, file = np.load(path, mmap_mode="r"), Path(name) / "bins"
+
+        def bins(n: int, dtype: np.dtype) -> np.ndarray:
+            return np.memmap(file, dtype, "w+", shape=(n,))
+
+        slopes, curvatures, trees = y[:, np.newaxis], np.ones((n_rows, 1)), []
+        with Team(1) as one:  # what is compiled is so before
+            few = bin_columns(X[:5000], one)
+            Grower(few, TreeOptions(), one).grow(slopes[:5000], curvatures[:5000])
+        print(f"\n{n_rows:,} rows x {n_columns} from disk, {n_threads} threads")
+        show("rows in the file, GB", f"{path.stat().st_size / 1e9:.1f}")
+        with Peaks(folder) as none:
+            sleep(0.1)
+        with Peaks(folder) as peaks:
+            begin = perf_counter()
+            columns = bin_columns(X, team, allocate=bins)
+            show("binning, s", f"{perf_counter() - begin:.1f}")
+            show("bins in the file, GB", f"{file.stat().st_size / 1e9:.2f}")
+            grower = Grower(columns, TreeOptions(max_leaf_nodes=31), team)
+            taken = [
+                seconds(lambda: trees.append(grower.grow(slopes, curvatures))) for _ in range(3)
+            ]
+        show("a tree of 31 leaves, s: the first", f"{taken[0]:.2f}")
+        show("a tree of 31 leaves, s: the best of two more", f"{min(taken[1:]):.2f}")
+        memory = peaks.memory - none.memory
+        show("peak memory beside slopes and curvatures, MB", f"{memory / 1e6:.0f}")
+        show("the same, bytes per row", f"{memory / n_rows:.0f}")
+
+
 def main() -> None:
     """Run all parts."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -113,10 +163,15 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rows", type=int, help="of one table with --columns, instead of two")
     parser.add_argument("--columns", type=int, default=50)
+    parser.add_argument("--disk", type=int, help="rows of a file, with --columns; instead")
+    parser.add_argument("--folder", type=Path, default=Path(gettempdir()), help="of that file")
     options = parser.parse_args()
     names = ("numpy", "numba", "lightgbm")
     print(", ".join(f"{name} {version(name)}" for name in names))
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores")
+    if options.disk:
+        from_disk(options.disk, options.columns, max(options.threads), options.folder)
+        return
     sizes = [(120_000, 136), (1_000_000, 50)]
     if options.rows:
         sizes = [(options.rows, options.columns)]

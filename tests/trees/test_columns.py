@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_array_equal
 
 from peckorder._core.threads import Team
 from peckorder.trees import columns as module
@@ -60,3 +61,31 @@ def test_cuts_come_from_some_of_many_rows(monkeypatch):
         for b in range(n_bins):
             known = ~np.isnan(column)
             assert ((column >= columns.cuts[c, b]) == (bins <= b))[known].all()
+
+
+@pytest.mark.parametrize("most", [10**6, 500])
+def test_blocks_of_rows_and_files_have_the_bins_of_one_matrix(monkeypatch, tmp_path, most):
+    monkeypatch.setattr(module, "_MOST_CUTTING_ROWS", most)
+    monkeypatch.setattr(module, "_ROWS_TOGETHER", 100)
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((1203, 6)) < 0.1, np.nan, rng.normal(size=(1203, 6)))
+    X[:, 1], X[:, 4], X[7, 2] = rng.integers(0, 9, 1203), np.nan, 30.0
+    np.save(tmp_path / "X.npy", X)
+    blocks = [X[:5], np.asfortranarray(X[5:700]), X[700:]]
+    in_file = np.load(tmp_path / "X.npy", mmap_mode="r")
+    made = []
+
+    def allocate(shape, dtype):
+        made.append(np.zeros(shape, dtype))
+        return made[-1]
+
+    with Team(3) as team:
+        how = {"is_category": np.arange(6) == 1, "max_bins": 40}
+        one = bin_columns(X, team, **how)
+        for other in (in_file, blocks):
+            columns = bin_columns(other, team, allocate=allocate, **how)
+            assert np.shares_memory(columns.tiled.tiles, made[-1])
+            for c in range(6):
+                assert_array_equal(bins_of(columns, c), bins_of(one, c))
+            assert_array_equal(columns.tiled.n_bins, one.tiled.n_bins)
+            assert_array_equal(columns.cuts, one.cuts)

@@ -170,6 +170,11 @@ def swaps_of(graded: GradedRows) -> Swaps:
     )
 
 
+def _rows_of(X: Matrix, rows: Ints) -> Matrix:
+    """Return some rows; all in their order are not copied, which may be a file."""
+    return X if np.array_equal(rows, np.arange(X.shape[0])) else X[rows]
+
+
 class TreeBooster:
     """RankBoost on trees in progress; `rows` are in pairs of positive weight."""
 
@@ -184,7 +189,7 @@ class TreeBooster:
         features: TreeFeatures,
         team: Team,
     ) -> None:
-        self.settings, self._team, self._X = settings, team, X[rows]
+        self.settings, self._team, self._X = settings, team, _rows_of(X, rows)
         kept = preferences.restrict(rows)
         distribution = make_distribution(
             kept,

@@ -52,25 +52,32 @@ def write_tile(bins: Ints, tile: int, tiles: Ints) -> None:
 
 
 @compiled
-def cut_values(column: Floats, bins: Ints, tops: Floats, n_bins: int, cuts: Floats) -> None:
-    """Write to cuts (256,) from which value on rows are above a cut behind each bin.
-
-    The middle between the smallest value in a bin and the largest in the next, if it
-    can be told from the latter; behind the last bin everything is above. bins (n,) are
-    those of the column, tops (256,) their largest values, which descend.
-    """
-    for b in range(n_bins):
-        cuts[b] = np.inf
+def lowest_values(column: Floats, bins: Ints, lowest: Floats) -> None:
+    """Lower lowest (256,) to the smallest values in each bin; bins (n,) are those of the column."""
     for i in range(np.uintp(column.shape[0])):
         b = bins[i]
         if b != ABSTAINS:
-            cuts[b] = min(cuts[b], column[i])
+            lowest[b] = min(lowest[b], column[i])
+
+
+@compiled
+def close_cuts(tops: Floats, n_bins: int, cuts: Floats) -> int:
+    """Write to cuts (256,) from which value on rows are above a cut behind each bin.
+
+    cuts has the smallest value in each bin, tops (256,) the largest, which descend. A cut
+    is the middle between the smallest value in a bin and the largest in the next, if it
+    can be told from the latter; behind the last bin everything is above. Returns the
+    number of bins: none if there is no value.
+    """
+    if n_bins == 1 and cuts[0] == np.inf:
+        n_bins = 0
     for b in range(n_bins - 1):
         below, above = tops[b + 1], cuts[b]
         cut = 0.5 * below + 0.5 * above
         cuts[b] = cut if below < cut <= above else above
-    if n_bins > 0:
-        cuts[n_bins - 1] = -np.inf
+    for b in range(max(n_bins - 1, 0), N_BINS):
+        cuts[b] = -np.inf
+    return n_bins
 
 
 @inlined
