@@ -26,6 +26,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import rankdata
 
 from ordinal_tables import TABLES, load
 from peckorder.comparison.candidates import CANDIDATES
@@ -193,6 +194,19 @@ def gap(contest: Contest, best: Result, other: Result) -> tuple[float, float]:
     return float(np.nanmean(values)), contest.half_width(values)
 
 
+def mean_places(contests: list[Contest], names: list[str]) -> list[str]:
+    """Return the mean place of rankers in leaderboards, 1 for the first."""
+    places: dict[str, list[float]] = {name: [] for name in names}
+    for contest in contests:
+        measure: Measure = contest.measures[0]
+        sign = -1.0 if measure.larger_is_better else 1.0
+        own = [result for result in contest.results if result.name in places]
+        ranks = rankdata([sign * result.mean(measure) for result in own])
+        for result, rank in zip(own, ranks, strict=True):
+            places[result.name].append(rank)
+    return [f"{np.mean(found):.2f}" if found else "" for found in places.values()]
+
+
 def show(options: argparse.Namespace) -> None:
     """Print a table of means, and for each table the best of ours beside the best other."""
     found = {name: contest_of(name, options.data, options.out) for name in options.tables}
@@ -224,6 +238,13 @@ def show(options: argparse.Namespace) -> None:
                 verdict = f"{mean:+.4f} ± {half:.4f} {word}"
             mark = "" if table in DEVELOPMENT else " *"
             print(f"| {table}{mark} | {' | '.join(cells)} | {verdict} |")
+        for what, those in (
+            ("all", here),
+            ("those looked at", [t for t in here if t in DEVELOPMENT]),
+            ("the others (*)", [t for t in here if t not in DEVELOPMENT]),
+        ):
+            places = mean_places([found[t] for t in those], columns)
+            print(f"| *mean place: {what}* | {' | '.join(places)} | |")
     if options.chosen:
         for name in found:
             for ranker, settings in contest_of(name, options.data, options.out)[1].items():
