@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge
 from peckorder import PRank, RankBoost
 from peckorder import comparison as compare
 from peckorder.comparison import GRADED_RANKERS, PROBLEMS, GradedProblem, Split
-from peckorder.comparison.candidates import BestFeature, MeanFeature
+from peckorder.comparison.baselines import BestFeature, MeanFeature
 from peckorder.metrics import disagreement, ndcg
 
 SEARCH = PROBLEMS[2]

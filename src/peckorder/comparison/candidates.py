@@ -12,9 +12,10 @@ from time import perf_counter
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
-from peckorder._core.typing import Estimator, Floats, Ints, Labels, Predictor
+from peckorder._core.typing import Estimator, Floats, Ints, Predictor
+from peckorder.comparison.baselines import BestSignedFeature, Constant
 from peckorder.comparison.tuning import (
     Answering,
     Grid,
@@ -44,7 +45,6 @@ from peckorder.estimators import (
     SVRank,
     WidrowHoff,
 )
-from peckorder.metrics import disagreement
 from peckorder.tables.answers import Answer, LabelScale
 from peckorder.tables.coded_columns import Coders
 from peckorder.tables.features import Scaling
@@ -152,66 +152,6 @@ class Candidate:
         model = fit_model(self.make(info), X, rows.y, rows.qid, rows.groups)
         seconds = perf_counter() - begin
         return FittedCandidate(model, rows.scaling if self.scaled else None, seconds)
-
-
-class BestFeature(BaseEstimator):  # type: ignore[misc]
-    """The one feature that disagrees least with the grades it learns from."""
-
-    def fit(self, X: Floats, y: Labels, *, qid: Labels | None = None) -> Self:
-        """Choose the feature."""
-        losses = [
-            np.nanmean(disagreement(y, column, qid=qid, per_query=True))
-            for column in _gaps_last(X).T
-        ]
-        self.feature_ = int(np.argmin(losses))
-        return self
-
-    def predict(self, X: Floats) -> Floats:
-        """Return the feature; rows on which it abstains come last."""
-        return _gaps_last(X)[:, self.feature_]
-
-
-class MeanFeature(BaseEstimator):  # type: ignore[misc]
-    """The mean of those features of a row that do not abstain."""
-
-    def fit(self, X: Floats, y: Labels) -> Self:
-        """Learn nothing."""
-        return self
-
-    def predict(self, X: Floats) -> Floats:
-        """Return the means."""
-        return np.asarray(np.nanmean(X, axis=1))
-
-
-def _gaps_last(X: Floats) -> Floats:
-    return np.where(np.isnan(X), np.nanmin(X) - 1.0, X)
-
-
-class BestSignedFeature(BaseEstimator):  # type: ignore[misc]
-    """The feature that, rising or falling, disagrees least with the labels."""
-
-    def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
-        """Choose it."""
-        self.model_ = BestFeature().fit(np.hstack([X, -X]), y, qid=qid)
-        self.feature_ = self.model_.feature_ % X.shape[1]
-        return self
-
-    def predict(self, X: Floats) -> Floats:
-        """Return it, gaps last."""
-        return self.model_.predict(np.hstack([X, -X]))
-
-
-class Constant(BaseEstimator):  # type: ignore[misc]
-    """The same answer for all rows: the lower median of the labels."""
-
-    def fit(self, X: Floats, y: Floats) -> Self:
-        """Learn the median."""
-        self.answer_ = float(np.quantile(y, 0.5, method="lower"))
-        return self
-
-    def predict(self, X: Floats) -> Floats:
-        """Return it."""
-        return np.full(len(X), self.answer_)
 
 
 class StandardizedLabels(Answering):

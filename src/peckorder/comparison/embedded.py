@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from peckorder._core.errors import entry_named
 from peckorder._core.typing import Array, Estimator
-from peckorder.comparison.candidates import Candidate, Constant, TaskInfo
+from peckorder.comparison.baselines import Constant
+from peckorder.comparison.candidates import Candidate, TaskInfo
 from peckorder.comparison.contest import Case, Contest, Plan, Progress, Result, Trial, run_contest
 from peckorder.comparison.measures import Measure
 from peckorder.comparison.problems import PROBLEMS, Problem

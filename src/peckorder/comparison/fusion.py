@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Estimator, Floats, Ints
 from peckorder._core.validation import did_you_mean
+from peckorder.comparison.baselines import Constant
 from peckorder.comparison.candidates import (
     Candidate,
-    Constant,
     Make,
     TaskInfo,
     boosted_trees,

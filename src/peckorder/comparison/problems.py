@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Predictor
-from peckorder.comparison.candidates import BestFeature, MeanFeature
+from peckorder.comparison.baselines import BestFeature, MeanFeature
 from peckorder.datasets import make_letor, make_square
 from peckorder.estimators import (
     AggregatePRank,
