@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
@@ -189,3 +190,18 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
     finally:
         if _changing.get(id(estimator)) is claim:
             del _changing[id(estimator)]
+
+
+def shares_of(log_odds: Floats) -> Floats:
+    """Return the probability of each class, given the log odds of being above all but the last.
+
+    log_odds (n, k - 1) never rise from one class to the next. Each probability is a
+    difference on the side on which it is exact: one of two numbers near 1 would have
+    lost its digits.
+    """
+    edge = np.zeros((len(log_odds), 1))
+    below = np.hstack([edge, expit(-log_odds), edge + 1.0])
+    above = np.hstack([edge + 1.0, expit(log_odds), edge])
+    is_low = below[:, 1:] < 0.5
+    shares = np.where(is_low, np.diff(below, axis=1), above[:, :-1] - above[:, 1:])
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))

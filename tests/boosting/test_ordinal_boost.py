@@ -175,10 +175,25 @@ def test_one_class_is_predicted_always(odds):
     assert set(model.predict(X)) == {2}
     assert model.n_rounds_ == 0
     assert_array_equal(model.thresholds_, [-np.inf, np.inf])
+    if odds != "auto":
+        model.set_params(warm_start=True).fit(X[:9], np.full(9, 2))
+        assert model.odds_ == odds
     one = quick(odds=odds, classes=[1, 2]).fit(X[:1], [1])
     assert one.predict(X[:2]).tolist() == [1, 1]
     again = peckorder.io.from_bytes(model.to_bytes())
     assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@every_odds
+def test_small_probabilities_keep_their_digits(odds):
+    rows = np.arange(60.0).reshape(-1, 1)
+    options = {"l2": 0.0, "learning_rate": 1.0, "subsample": 1.0, "max_features": 1.0}
+    model = quick(odds=odds, n_rounds=90, **options).fit(rows, np.repeat([0, 1, 2], 20))
+    shares, log_odds = model.predict_proba(rows), model.decision_function(rows)
+    assert log_odds.max() > 38.0
+    assert_allclose(shares[:, 0], 1.0 / (1.0 + np.exp(log_odds[:, 0])), rtol=1e-12)
+    assert_allclose(shares[:, 2], 1.0 / (1.0 + np.exp(-log_odds[:, 1])), rtol=1e-12)
+    assert not np.signbit(shares).any()
 
 
 @every_choice

@@ -101,6 +101,10 @@ TOGETHER = {
         {"subsample": 0.5},
         "subsample must be 1.0 without weak='tree'; got 0.5.",
     ),
+    "leaves of thresholds": (
+        {"max_leaf_nodes": 31},
+        "max_leaf_nodes must be 15 without weak='tree'; got 31.",
+    ),
     "validation and a warm start": (
         {"validation_fraction": 0.2, "warm_start": True},
         "validation_fraction must be None with warm_start; got 0.2.",

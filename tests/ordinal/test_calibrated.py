@@ -23,8 +23,9 @@ from peckorder import (
     RankBoost,
     SVRank,
 )
+from peckorder._base import shares_of
 from peckorder.exceptions import DataError, ModelFileError
-from peckorder.ordinal.calibrated import fit_odds, shares_of
+from peckorder.ordinal.calibrated import fit_odds
 from support.damaged_files import closed, opened
 from support.helpers import exactly
 
@@ -36,7 +37,7 @@ def rows_with_odds(n, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     odds = X @ [2.0, -1.0, 0.5]
-    shares = shares_of(odds, THRESHOLDS)
+    shares = shares_of(odds[:, None] - THRESHOLDS)
     level = (rng.random(n)[:, None] > np.cumsum(shares, axis=1)).sum(axis=1)
     return X, level, shares
 
@@ -91,7 +92,7 @@ def test_no_other_odds_are_more_likely(k, n, seed, is_weighted):
 
 def test_shares_are_right_to_the_last_digits_in_both_tails():
     odds = np.array([-800.0, -40.0, 0.0, 40.0, 800.0])
-    shares = shares_of(odds, np.array([-1.0, 1.0]))
+    shares = shares_of(odds[:, None] - np.array([-1.0, 1.0]))
     assert (shares >= 0.0).all()
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-15)
     np.testing.assert_allclose(shares[:, ::-1], shares[::-1], rtol=1e-14)
@@ -106,7 +107,7 @@ def test_odds_of_many_rows_are_found():
     assert found.slope == pytest.approx(1.0, abs=0.03)
     thresholds = found.thresholds + found.slope * found.center
     np.testing.assert_allclose(thresholds, THRESHOLDS, atol=0.08)
-    mine = shares_of(found.slope * (odds - found.center), found.thresholds)
+    mine = shares_of(found.slope * (odds - found.center)[:, None] - found.thresholds)
     assert np.abs(mine - shares).max() < 0.02
 
 
@@ -140,7 +141,7 @@ def test_thresholds_are_finite_and_in_order_whatever_the_scores(scores, levels):
     assert np.isfinite([found.slope, found.center, *found.thresholds]).all()
     assert found.slope >= 0.0
     assert (np.diff(found.thresholds) > 0.0).all()
-    shares = shares_of(found.slope * (scores - found.center), found.thresholds)
+    shares = shares_of(found.slope * (scores - found.center)[:, None] - found.thresholds)
     assert (shares > 0.0).all()
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 
@@ -226,6 +227,16 @@ def test_weights_and_groups_reach_fits_and_folds():
     groups = np.arange(300) // 100
     grouped = CalibratedOrdinal(MPRank(), cv=GroupKFold(3)).fit(X, level, groups=groups)
     assert not np.array_equal(grouped.thresholds_, model.thresholds_)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-6, 1e6, 1e300])
+def test_the_scale_of_weights_does_not_matter(scale):
+    X, level, _ = rows_with_odds(200)
+    weight = np.arange(200) % 3 + 0.0
+    ranker = RankBoost(n_rounds=5)
+    usual = CalibratedOrdinal(ranker, cv=3).fit(X, level, sample_weight=weight)
+    model = CalibratedOrdinal(ranker, cv=3).fit(X, level, sample_weight=scale * weight)
+    np.testing.assert_allclose(model.predict_proba(X), usual.predict_proba(X), atol=1e-9)
 
 
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.coo_matrix, np.asfortranarray])

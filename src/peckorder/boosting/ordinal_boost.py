@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._base import all_or_nothing, checked_weight
+from peckorder._base import all_or_nothing, checked_weight, shares_of
 from peckorder._core.errors import entry, refusal
 from peckorder._core.threads import Team, allowed, n_cores
 from peckorder._core.typing import Floats, Ints, Labels, Matrix, MatrixLike, Seed, VectorLike
@@ -357,9 +357,7 @@ class OrdinalBoost(StoredModel, BaseEstimator, stored=True):  # type: ignore[mis
         probabilities : ndarray of shape (n_samples, n_classes)
             Rows sum to one; columns in the order of `classes_`.
         """
-        above = expit(self.decision_function(X))
-        edges = np.ones((len(above), 1)), np.zeros((len(above), 1))
-        return -np.diff(np.hstack([edges[0], above, edges[1]]), axis=1)
+        return shares_of(self.decision_function(X))
 
     def decision_function(self, X: MatrixLike) -> Floats:
         """Return the logarithm of the odds of being above each class but the last.
@@ -539,14 +537,17 @@ class OrdinalBoost(StoredModel, BaseEstimator, stored=True):  # type: ignore[mis
             self._seed = int(rng.randint(_SEEDS))
         if len(present) == 1:
             self._publish(
-                Forest.of([], features.is_category), np.zeros((1, 0)), "proportional", None
+                Forest.of([], features.is_category),
+                np.zeros((1, 0)),
+                "proportional" if self.odds == "auto" else self.odds,
+                None,
             )
             return
         columns = bin_columns(
             rows, team, is_category=features.is_category, rises=features.rises,
             max_bins=self.max_bins,
         )  # fmt: skip
-        options = self._options(len(position) * (len(present) - 1))
+        options = self._options(len(position), len(present) - 1)
         choice = self._choice(columns, position, weight, options, team, rng)
         booster, n_rounds = choice.booster, choice.n_rounds
         if booster is None or self.validation_fraction is None:
@@ -569,10 +570,11 @@ class OrdinalBoost(StoredModel, BaseEstimator, stored=True):  # type: ignore[mis
             rule = f"be {self.odds_!r} as in the last fit, with warm_start"
             raise refusal("odds", rule, repr(self.odds), error=ValueError)
 
-    def _options(self, n_most: int) -> OrdinalOptions:
+    def _options(self, n_rows: int, n_thresholds: int) -> OrdinalOptions:
+        # Memory grows with leaves, of which there are no more than rows and thresholds take.
+        n_most = n_rows // self.min_samples_leaf * n_thresholds
         tree = TreeOptions(
-            # Memory grows with leaves, and there are no more than rows and thresholds.
-            max_leaf_nodes=min(self.max_leaf_nodes, max(n_most, 2)),
+            max_leaf_nodes=max(2, min(self.max_leaf_nodes, n_most)),
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             l2=float(self.l2),

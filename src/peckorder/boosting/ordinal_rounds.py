@@ -86,7 +86,10 @@ class OrdinalBooster:
         self._others = np.flatnonzero(weight == 0.0)
         self._counts: Floats = np.bincount(level, weight).astype(np.float64)
         below, above = np.cumsum(self._counts)[:-1], np.cumsum(self._counts[::-1])[-2::-1]
-        start = np.log(below) - np.log(above) + _LEAST_GAP * np.arange(len(below))
+        # Their quotients may be beyond all numbers.
+        (low, low_bits), (high, high_bits) = np.frexp(below), np.frexp(above)
+        start = np.log(low / high) + (low_bits - high_bits) * np.log(2.0)
+        start += _LEAST_GAP * np.arange(len(below))
         self.thresholds: list[Floats] = [start]
         self.trees: list[Tree] = []
         n_rows, width = len(level), len(start) if free else 1

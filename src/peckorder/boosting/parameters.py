@@ -33,6 +33,10 @@ _WITHOUT_TREES = {
     "pair_weight": None,
     "categorical_features": "from_dtype",
     "monotonic_cst": None,
+    "max_leaf_nodes": 15,
+    "max_depth": None,
+    "min_samples_leaf": 20,
+    "l2": 1.0,
     "max_features": 1.0,
     "subsample": 1.0,
 }

@@ -9,7 +9,7 @@ from sklearn.utils import ClassifierTags, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from peckorder._base import all_or_nothing
+from peckorder._base import all_or_nothing, shares_of
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, check_parameters, whole
@@ -52,19 +52,6 @@ class Odds(NamedTuple):
     slope: float
     center: float
     thresholds: Floats
-
-
-def shares_of(odds: Floats, thresholds: Floats) -> Floats:
-    """Return the probability of each level, each from the side on which it is exact.
-
-    A difference of two numbers near 1 would have lost its digits.
-    """
-    at = thresholds - odds[:, None]
-    edge = np.zeros((len(odds), 1))
-    below = np.hstack([edge, expit(at), edge + 1.0])
-    above = np.hstack([edge + 1.0, expit(-at), edge])
-    shares = np.where(below[:, 1:] < 0.5, np.diff(below, axis=1), -np.diff(above, axis=1))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def fit_odds(scores: Floats, levels: Ints, n_levels: int, weight: Floats | None = None) -> Odds:
@@ -238,7 +225,7 @@ class CalibratedOrdinal(StoredModel, BaseEstimator, stored=True):  # type: ignor
     Notes
     -----
     The logarithm of the likelihood is concave (see Pratt, JASA 1981) and is maximised by
-    Newton's method. To it the weight of one row is added, shared by all classes, at one
+    Newton's method. To it the mean weight of a row is added, shared by all classes, at one
     deviation above and below the mean score, so that there is one maximum with finite
     thresholds even where scores separate the classes, or where a class has no row.
     Where left-out scores fall with the classes the slope is 0.
@@ -327,8 +314,7 @@ class CalibratedOrdinal(StoredModel, BaseEstimator, stored=True):  # type: ignor
                     row = int(np.argmax(np.isnan(scores)))
                     raise refusal("cv", "leave every row out", f"row {row} in no fold")
             self.classes_ = scale.classes
-            weights = None if weight is None else np.asarray(weight, dtype=np.float64)
-            odds = fit_odds(scores, levels, k, weights)
+            odds = fit_odds(scores, levels, k, None if weight is None else _relative(weight))
             self.slope_, self.center_, self.thresholds_ = odds
             for name in ("n_features_in_", "feature_names_in_"):
                 if hasattr(self, name):
@@ -400,7 +386,7 @@ class CalibratedOrdinal(StoredModel, BaseEstimator, stored=True):  # type: ignor
             In the order of `classes_`; each row sums to 1.
         """
         odds = self.decision_function(X)
-        return shares_of(odds, self.thresholds_)
+        return shares_of(odds[:, np.newaxis] - self.thresholds_)
 
     def predict(self, X: MatrixLike) -> Labels:
         """Return the class with the least expected rank loss: the median one.
@@ -449,6 +435,13 @@ class CalibratedOrdinal(StoredModel, BaseEstimator, stored=True):  # type: ignor
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether there are thresholds."""
         return hasattr(self, "thresholds_")
+
+
+def _relative(weight: VectorLike) -> Floats:
+    """Return weights of rows, 1 in the mean over those that are not zero."""
+    weights = np.asarray(weight, dtype=np.float64)
+    weights = weights / weights.max()
+    return np.asarray(weights * (np.count_nonzero(weights) / weights.sum()))
 
 
 def _scores(model: Any, X: Any) -> Floats:
