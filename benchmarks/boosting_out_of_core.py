@@ -31,7 +31,7 @@ QUERY, BLOCK = 100, 20_000
 class Made(Stream):
     """Queries of 100 rows with skewed grades, as many as wanted, the same each time."""
 
-    who, rows, has_queries = "Made", BLOCK, True
+    source_name, rows, has_queries = "Made", BLOCK, True
 
     def __init__(self, n_rows: int, n_features: int) -> None:
         self.n_rows, self.n_features = n_rows, n_features

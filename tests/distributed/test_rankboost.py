@@ -147,6 +147,7 @@ def test_many_values_need_bins(client):
     [
         ({"alpha": "analytic"}, "alpha must be 'approximate' on a cluster; got 'analytic'."),
         ({"warm_start": True}, "warm_start must be False on a cluster; got True."),
+        ({"weak": "tree"}, "weak must be 'threshold' on a cluster; got 'tree'."),
     ],
 )
 def test_what_needs_all_rows_is_refused(client, parameters, sentence):

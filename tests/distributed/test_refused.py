@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet as pq
 
 import distributed
-from peckorder import MPRank, PRank, SVRank
+from peckorder import MPRank, OrdinalBoost, PRank, SVRank
 from peckorder.distributed import fit, repartition_by_qid, score
 from peckorder.distributed.cluster import client as _cluster
 from peckorder.exceptions import ClusterError, DataError, MissingExtraError
@@ -234,6 +234,7 @@ class TestArguments:
         ("estimator", "error", "said"),
         [
             (PRank(), TypeError, r"got PRank\(\).*peckorder\.streams\.fit"),
+            (OrdinalBoost(), TypeError, r"estimator must be .*; got OrdinalBoost\(\)"),
             (MPRank, TypeError, "got 'MPRank'"),
             (MPRank(kernel="rbf"), ValueError, r"kernel must be 'linear'.*got 'rbf'"),
             (SVRank(kernel="rbf"), ValueError, r"kernel must be 'linear'.*got 'rbf'"),

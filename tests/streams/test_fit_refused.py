@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import SGDClassifier
 
-from peckorder import MPRank, PRank, RankBoost, SVRank, WidrowHoff
+from peckorder import MPRank, OrdinalBoost, PRank, RankBoost, SVRank, WidrowHoff
 from peckorder.streams import fit, from_arrays
 
 STREAM = from_arrays(np.eye(3), [1, 2, 3])
@@ -24,6 +24,13 @@ WEIGHED = from_arrays(np.eye(3), [1, 2, 3], weight=[1.0, 1.0, 2.0])
             TypeError,
             "estimator must be one with partial_fit, or a RankBoost; got "
             r"MPRank\(kernel='rbf'\). MPRank: kernel must be 'linear' for partial_fit",
+        ),
+        (
+            OrdinalBoost(),
+            STREAM,
+            {},
+            TypeError,
+            "estimator must be one with partial_fit, or a RankBoost; got OrdinalB",
         ),
         (PRank(), [1], {}, TypeError, "stream must be one of peckorder.streams, from_p"),
         (PRank(), WEIGHED, {}, TypeError, "stream must be without weights for PRank, whi"),

@@ -124,8 +124,15 @@ def test_progress_counts_rows():
     ("parameters", "sentence"),
     [
         ({"alpha": "numeric"}, "alpha must be 'approximate' on a stream; got 'numeric'."),
-        ({"weak": "feature"}, "weak must be 'threshold' on a stream; got 'feature'."),
-        ({"weak": "tree"}, "weak must be 'threshold' on a stream; got 'tree'."),
+        ({"weak": "feature"}, "weak must be 'threshold' or 'tree' on a stream; got 'feature'."),
+        (
+            {"weak": "tree", "pair_weight": "ndcg"},
+            "pair_weight must be None on a stream; got 'ndcg'.",
+        ),
+        (
+            {"weak": "tree", "categorical_features": [0]},
+            "categorical_features must be None or 'from_dtype' on a stream; got [0].",
+        ),
         ({"warm_start": True}, "warm_start must be False on a stream; got True."),
         ({"validation_fraction": 0.2}, "validation_fraction must be None on a stream; got 0.2."),
     ],
@@ -135,6 +142,57 @@ def test_what_needs_all_rows_is_refused(parameters, sentence):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         fit_boosted(RankBoost(**parameters), from_arrays(X, y, qid))
     assert str(caught.value) == f"RankBoost: {sentence}"
+
+
+TREES = {"weak": "tree", "n_rounds": 8, "max_leaf_nodes": 6, "random_state": 0}
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize(
+    ("parameters", "dtype"),
+    [
+        ({}, np.float32),
+        ({"loss": "logistic"}, np.float64),
+        ({"query_weight": "equal"}, np.float64),
+        ({"subsample": 0.5, "max_features": 0.6, "max_bins": 9}, np.float64),
+        ({"monotonic_cst": [1, 0, 0, -1, 0]}, np.float64),
+    ],
+)
+def test_trees_of_a_stream_are_those_of_all_rows(
+    small_pieces, tmp_path, parameters, dtype, is_weighted
+):
+    X, y, qid, weight = rows_with_gaps(1500, dtype)
+    y[qid < 5] = 1
+    order = np.argsort(qid, kind="stable")
+    X, y, qid = X[order], y[order], qid[order]
+    weight = weight if is_weighted else None
+    model = RankBoost(**TREES | parameters)
+    one = RankBoost(**TREES | parameters).fit(X, y, qid=qid, sample_weight=weight)
+    other = fit_boosted(model, from_arrays(X, y, qid, weight=weight, rows=99), folder=tmp_path)
+    assert len(one.bounds_) > 2
+    assert_array_equal(other.bounds_, one.bounds_)
+    assert_array_equal(other.predict(X), one.predict(X))
+    assert_array_equal(other.feature_importances_, one.feature_importances_)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("missing", ["zero", "abstain"])
+def test_trees_of_sparse_rows(missing):
+    X, y, qid = problem(900)
+    X = sparse.csr_array(np.where(X > 0.3, X, 0.0))
+    one = RankBoost(**TREES, missing=missing).fit(X, y, qid=qid)
+    other = fit_boosted(RankBoost(**TREES, missing=missing), from_arrays(X, y, qid, rows=99))
+    assert_array_equal(other.predict(X), one.predict(X))
+
+
+def test_trees_have_no_checkpoint(tmp_path):
+    X, y, qid = problem(60)
+    with pytest.raises(DataError) as caught:
+        fit_boosted(RankBoost(**TREES), from_arrays(X, y, qid), checkpoint=tmp_path / "kept")
+    assert str(caught.value) == (
+        f"RankBoost: checkpoint must be None with weak='tree'; got {str(tmp_path / 'kept')!r}."
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_stream_without_queries_is_refused():

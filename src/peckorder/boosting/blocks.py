@@ -20,7 +20,7 @@ from peckorder._core.validation import refuse_parameter
 from peckorder.boosting.columns import COPIED_TOGETHER, MOST_BINS, Cuts, allocate_cells
 from peckorder.boosting.compiled.pairs import GradedPairs
 from peckorder.boosting.distribution import feedback_rows, graded_pair_set, unweighted_pairs
-from peckorder.boosting.parameters import check, options_of
+from peckorder.boosting.parameters import check, has_trees, options_of
 from peckorder.boosting.rankboost import RankBoost, refuse_rows
 from peckorder.boosting.run_rounds import Options
 from peckorder.feedback import Preferences
@@ -37,14 +37,20 @@ _CHUNK = 1 << 26
 _PIECE = 1 << 18
 
 
-def options_for_blocks(model: RankBoost, where: str) -> Options:
+def options_for_blocks(model: RankBoost, where: str, *, allow_trees: bool = False) -> Options:
     """Return how to boost; refuse parameters that need all rows in memory.
 
     `where` ends the rule, as in "on a stream".
     """
     check(model)
-    if model.weak not in ("threshold", ["threshold"], ("threshold",)):
-        refuse_parameter(model, "weak", f"be 'threshold' {where}")
+    if allow_trees and has_trees(model):
+        if model.pair_weight is not None:
+            refuse_parameter(model, "pair_weight", f"be None {where}")
+        if not (model.categorical_features is None or isinstance(model.categorical_features, str)):
+            refuse_parameter(model, "categorical_features", f"be None or 'from_dtype' {where}")
+    elif model.weak not in ("threshold", ["threshold"], ("threshold",)):
+        also = " or 'tree'" if allow_trees else ""
+        refuse_parameter(model, "weak", f"be 'threshold'{also} {where}")
     for name, required in _REQUIRED.items():
         if getattr(model, name) != required:
             refuse_parameter(model, name, f"be {required!r} {where}")
@@ -60,7 +66,7 @@ class CheckedBlocks:
     """
 
     def __init__(self, model: RankBoost, team: Team) -> None:
-        self._model, self._team = model, team
+        self._model, self._team, self._has_trees = model, team, has_trees(model)
         self._has_weights: bool | None = None
         self._blocks: list[tuple[Ints, Ints, Floats, Floats]] = []
         # Of all rows, and of those in pairs.
@@ -89,8 +95,10 @@ class CheckedBlocks:
         if len(rows) == 0:
             return rows
         kept: Any = preferences.restrict(rows).parts[0]
-        log_weight = None if sample_weight is None else np.log(sample_weight[rows])
-        equal_queries = self._model.query_weight == "equal"
+        log_weight = None if sample_weight is None else sample_weight[rows]
+        equal_queries = self._model.query_weight == "equal" and not self._has_trees
+        if log_weight is not None and not self._has_trees:
+            np.log(log_weight, out=log_weight)
         pairs = graded_pair_set(kept, log_weight, equal_queries, self._team).pairs
         ends = pairs.levels[1:] + self._n_levels, pairs.starts[1:] + self.n_paired
         self._blocks.append((*ends, pairs.log_weight, pairs.log_query))
@@ -116,13 +124,18 @@ class CheckedBlocks:
             refuse_rows(self.n_rows, self.n_queries, self.n_flat)
 
     def pairs(self) -> GradedPairs:
-        """Return the pairs of all blocks, which are forgotten."""
+        """Return the pairs of all blocks, which are forgotten.
+
+        Those for trees have weights by the largest, and queries are not weighted yet.
+        """
         zero = np.zeros(1, dtype=np.int64)
         none = np.empty(0)
         columns = zip((zero[:0], zero[:0], none, none), *self._blocks, strict=True)
         self._blocks = []
         levels, starts = (np.concatenate([zero, *next(columns)]) for _ in range(2))
         log_weight, log_query = (np.concatenate(next(columns)) for _ in range(2))
+        if self._has_trees and len(log_weight):
+            log_weight = np.log(log_weight / log_weight.max())
         return unweighted_pairs(levels, starts, log_weight, log_query)
 
 
@@ -310,6 +323,10 @@ class Spool:
         column_bytes = self.n_rows * self.dtype.itemsize
         team.share(self.n_columns, work, max(1, free_memory() // (2 * column_bytes)))
         return cuts
+
+    def blocks(self) -> list[Floats]:
+        """Return the rows in blocks, not copied, as long as the file is open."""
+        return [chunk.T for chunk in self._chunks()]
 
     def _chunks(self) -> list[Floats]:
         """Return all chunks, the rows that are not written yet as the last one."""

@@ -382,11 +382,16 @@ def graded_pair_set(
         )
     )
     if equal_queries:
-        result.weigh(np.zeros(int(rows.max()) + 1), team)
-        log_mass = result.sums.log_mass[levels[:-1]]
-        # A query of one grade has no pair to weigh.
-        np.subtract(0.0, log_mass, out=result.pairs.log_query, where=log_mass > -np.inf)
+        level_queries(result, int(rows.max()) + 1, team)
     return result
+
+
+def level_queries(pair_set: GradedPairSet, n_rows: int, team: Team) -> None:
+    """Let the pairs of every query have a total weight of 1."""
+    pair_set.weigh(np.zeros(n_rows), team)
+    log_mass = pair_set.sums.log_mass[pair_set.pairs.levels[:-1]]
+    # A query of one grade has no pair to weigh.
+    np.subtract(0.0, log_mass, out=pair_set.pairs.log_query, where=log_mass > -np.inf)
 
 
 def unweighted_pairs(

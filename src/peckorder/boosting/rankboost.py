@@ -408,7 +408,7 @@ class RankBoost(ScoreEstimator, stored=True):
         arguments = X, rows, preferences, weight, start
         if has_trees(self):
             self._check_trees(preferences)
-            trees = TreeBooster(*arguments, tree_settings_of(self), self._features, team)
+            trees = TreeBooster.of_rows(*arguments, tree_settings_of(self), self._features, team)
             if is_warm:
                 trees.repeat(self.forest_, self.weak_rankers_["alpha"])
             trees.boost(stopping)

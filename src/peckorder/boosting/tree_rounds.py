@@ -2,20 +2,20 @@
 
 from dataclasses import dataclass, replace
 from math import inf, log
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
-from peckorder._core.typing import Floats, Ints, Matrix
+from peckorder._core.typing import Bools, Floats, Ints, Matrix
 from peckorder.boosting.compiled import pair_losses
 from peckorder.boosting.compiled.pair_losses import Swaps
 from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.distribution import Distribution, make_distribution
 from peckorder.boosting.round_record import Round, RoundLog
 from peckorder.feedback import GradedRows, Preferences
-from peckorder.trees.columns import MOST_BINS, bin_columns
+from peckorder.trees.columns import MOST_BINS, Columns, bin_columns
 from peckorder.trees.features import TreeFeatures
 from peckorder.trees.forest import Forest, Tree
 from peckorder.trees.growing import Grower, TreeOptions
@@ -176,10 +176,42 @@ def _rows_of(X: Matrix, rows: Ints) -> Matrix:
 
 
 class TreeBooster:
-    """RankBoost on trees in progress; `rows` are in pairs of positive weight."""
+    """RankBoost on trees in progress: the rows of columns and distribution are in pairs.
+
+    Queries begin at offsets, if some are sampled; `scores` are those to begin with.
+    """
 
     def __init__(
         self,
+        columns: Columns,
+        distribution: Distribution,
+        settings: TreeSettings,
+        is_category: Bools,
+        team: Team,
+        *,
+        offsets: Ints,
+        swaps: Swaps = _NO_SWAPS,
+        scores: Floats | None = None,
+    ) -> None:
+        self.settings, self._offsets, self._is_category = settings, offsets, is_category
+        self.objective: Objective
+        if settings.loss == "exponential" and not settings.follows_ndcg:
+            self.objective = ExponentialLoss(distribution)
+        else:
+            self.objective = PairwiseLoss(distribution, settings.loss == "logistic", swaps)
+        n_rows, options = columns.n_rows, settings.options
+        # Memory grows with leaves, of which there are no more than rows.
+        most = max(2, min(options.max_leaf_nodes, n_rows // options.min_samples_leaf))
+        self._grower = Grower(columns, replace(options, max_leaf_nodes=most), team)
+        self._scores = np.zeros((n_rows, 1))
+        if scores is not None:
+            self._scores[:, 0] = scores
+        self._X: Matrix | None = None
+        self.log = RoundLog([self.objective.move(self._scores[:, 0])], 0.0)
+
+    @classmethod
+    def of_rows(
+        cls,
         X: Matrix,
         rows: Ints,
         preferences: Preferences,
@@ -188,9 +220,9 @@ class TreeBooster:
         settings: TreeSettings,
         features: TreeFeatures,
         team: Team,
-    ) -> None:
-        self.settings, self._team, self._X = settings, team, _rows_of(X, rows)
-        kept = preferences.restrict(rows)
+    ) -> Self:
+        """Begin with some rows of X, which are in pairs of positive weight."""
+        X, kept = _rows_of(X, rows), preferences.restrict(rows)
         distribution = make_distribution(
             kept,
             None if sample_weight is None else sample_weight[rows] / sample_weight[rows].max(),
@@ -200,33 +232,30 @@ class TreeBooster:
             team=team,
         )
         graded: Any = kept.parts[0]
-        swaps = swaps_of(graded) if settings.follows_ndcg else _NO_SWAPS
-        self._offsets: Ints = graded.offsets if settings.subsample < 1.0 else np.zeros(1, np.int64)
-        self.objective: Objective
-        if settings.loss == "exponential" and not settings.follows_ndcg:
-            self.objective = ExponentialLoss(distribution)
-        else:
-            self.objective = PairwiseLoss(distribution, settings.loss == "logistic", swaps)
         columns = bin_columns(
-            self._X,
+            X,
             team,
             is_category=features.is_category,
             rises=features.rises,
             max_bins=settings.max_bins or MOST_BINS,
             unstored=settings.unstored,
         )
-        self._is_category = features.is_category
-        options = settings.options
-        # Memory grows with leaves, of which there are no more than rows.
-        most = max(2, min(options.max_leaf_nodes, len(rows) // options.min_samples_leaf))
-        self._grower = Grower(columns, replace(options, max_leaf_nodes=most), team)
-        self._scores = np.zeros((len(rows), 1))
-        if offset is not None:
-            self._scores[:, 0] = offset[rows]
-        self.log = RoundLog([self.objective.move(self._scores[:, 0])], 0.0)
+        booster = cls(
+            columns,
+            distribution,
+            settings,
+            features.is_category,
+            team,
+            offsets=graded.offsets if settings.subsample < 1.0 else np.zeros(1, np.int64),
+            swaps=swaps_of(graded) if settings.follows_ndcg else _NO_SWAPS,
+            scores=None if offset is None else offset[rows],
+        )
+        booster._X = X
+        return booster
 
     def repeat(self, forest: Forest, alphas: Floats) -> None:
-        """Add the trees of an earlier fit."""
+        """Add the trees of an earlier fit to the same rows."""
+        assert self._X is not None
         for t, alpha in enumerate(alphas.tolist()):
             tree = forest.tree(t)
             self._scores = self._scores.copy()

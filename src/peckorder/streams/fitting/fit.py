@@ -110,10 +110,11 @@ def fit(
     which the rounds read. So it takes n d (s + 1) bytes of disk for n rows of d features
     of s bytes, one of them after the columns are cut, and 32 bytes of memory per row,
     which go to files too where memory is short, 32 per level of grades and 24 per query.
-    It requires queries, ``max_bins`` unless features have at most 255 values,
-    ``weak="threshold"`` and ``alpha="approximate"``, without held-out queries. With a
-    checkpoint the bins are kept beside it, in a folder named after it with ``.rows``,
-    until the fit is finished: the stream is not read again.
+    It requires queries, ``weak="threshold"`` or ``"tree"`` and ``alpha="approximate"``,
+    without held-out queries; thresholds require ``max_bins`` unless features have at most
+    255 values. With a checkpoint, which trees do not take, the bins are kept beside it,
+    in a folder named after it with ``.rows``, until the fit is finished: the stream is
+    not read again.
 
     To go on with a model that is fitted already, call its `partial_fit` in a loop over
     the stream.

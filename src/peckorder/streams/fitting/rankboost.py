@@ -2,7 +2,8 @@
 
 import json
 import os
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from mmap import mmap
@@ -26,13 +27,21 @@ from peckorder.boosting.blocks import (
 )
 from peckorder.boosting.columns import Cuts, no_sorted
 from peckorder.boosting.compiled.pairs import GradedPairs
-from peckorder.boosting.distribution import Distribution, GradedPairSet, unweighted_pairs
+from peckorder.boosting.distribution import (
+    Distribution,
+    GradedPairSet,
+    level_queries,
+    unweighted_pairs,
+)
+from peckorder.boosting.parameters import has_trees, tree_settings_of
 from peckorder.boosting.run_rounds import Booster, Options
+from peckorder.boosting.tree_rounds import TreeBooster
 from peckorder.estimators import RankBoost
 from peckorder.streams.block import Stream, locate_errors
 from peckorder.streams.fitting.checkpoint import Checkpoint, Position, terms_of
 from peckorder.streams.fitting.fit import Report, name_features, refuse_empty
 from peckorder.streams.prefetch import prefetched
+from peckorder.trees.columns import MOST_BINS, bin_columns
 
 # Bytes per row of scores, potentials, and what both are made from.
 _BYTES_PER_ROW = 32
@@ -222,10 +231,17 @@ def fit_boosted(
     is finished.
     """
     with named(type(model).__name__):
-        options = options_for_blocks(model, "on a stream")
+        options = options_for_blocks(model, "on a stream", allow_trees=True)
         if not stream.has_queries:
             rule = "have queries, of which a block holds whole ones"
             raise refusal("stream", rule, "one without")
+        if has_trees(model) and checkpoint is not None:
+            raise refusal("checkpoint", "be None with weak='tree'", repr(str(checkpoint)))
+    if has_trees(model):
+        scratch = Scratch(_checked(folder))
+        with named(type(model).__name__), Team(model._n_threads()) as team:
+            _fit_trees(model, stream, scratch, team, prefetch, progress)
+        return model
     kept = None
     if checkpoint is not None:
         kept = Checkpoint.of(checkpoint, every, terms_of(model, stream, None, 1))
@@ -266,6 +282,42 @@ def _checked(folder: PathLike | None) -> Path:
     return path
 
 
+@contextmanager
+def _spooled(
+    model: RankBoost,
+    stream: Stream,
+    scratch: Scratch,
+    beside: KeptRows | None,
+    team: Team,
+    prefetch: int,
+    progress: Report | None,
+) -> Iterator[tuple[CheckedBlocks, Spool]]:
+    """Read the stream; its rows are in a file while the context is entered."""
+    blocks = CheckedBlocks(model, team)
+    spool: Spool | None = None
+    # A tree takes values of any number for as many bins as there can be.
+    max_bins = ABSTAINS if has_trees(model) else model.max_bins
+    try:
+        with prefetched(stream.blocks(), prefetch) as items:
+            for block in items:
+                with locate_errors(stream, block, blocks.n_rows):
+                    X, some = blocks.add(block.X, block.y, block.qid, block.weight)
+                if spool is None:
+                    spool = Spool(scratch, X.shape[1], X.dtype, max_bins)
+                    n_entries = (stream.n_rows or 0) * X.shape[1]
+                    check_room(scratch, beside, n_entries, X.itemsize)
+                spool.add(X, some)
+                if progress is not None:
+                    progress(blocks.n_rows, stream.n_rows)
+        if spool is None:
+            refuse_empty()
+        blocks.check()
+        yield blocks, spool
+    finally:
+        if spool is not None:
+            spool.close()
+
+
 def _gather(
     model: RankBoost,
     stream: Stream,
@@ -276,31 +328,42 @@ def _gather(
     progress: Report | None,
 ) -> BinnedRows:
     """Read the stream, and cut its columns into bins."""
-    blocks = CheckedBlocks(model, team)
-    spool: Spool | None = None
-    try:
-        with prefetched(stream.blocks(), prefetch) as items:
-            for block in items:
-                with locate_errors(stream, block, blocks.n_rows):
-                    X, some = blocks.add(block.X, block.y, block.qid, block.weight)
-                if spool is None:
-                    spool = Spool(scratch, X.shape[1], X.dtype, model.max_bins)
-                    n_entries = (stream.n_rows or 0) * X.shape[1]
-                    check_room(scratch, beside, n_entries, X.itemsize)
-                spool.add(X, some)
-                if progress is not None:
-                    progress(blocks.n_rows, stream.n_rows)
-        if spool is None:
-            refuse_empty()
-        blocks.check()
+    with _spooled(model, stream, scratch, beside, team, prefetch, progress) as (blocks, spool):
         bins = allocate_bins(scratch, beside, (spool.n_columns, spool.n_rows))
         rows = BinnedRows(bins, spool.bin(bins, team), blocks.pairs(), blocks.n_pairs)
         if beside is not None:
             beside.write(rows)
         return rows
-    finally:
-        if spool is not None:
-            spool.close()
+
+
+def _fit_trees(
+    model: RankBoost,
+    stream: Stream,
+    scratch: Scratch,
+    team: Team,
+    prefetch: int,
+    progress: Report | None,
+) -> None:
+    """Read the stream, cut its columns, and grow trees from bins in a file."""
+    settings = tree_settings_of(model)
+    with _spooled(model, stream, scratch, None, team, prefetch, progress) as (blocks, spool):
+        scratch.check(spool.n_rows * spool.n_columns, _BYTES)
+        columns = bin_columns(
+            spool.blocks(), team, rises=model._features.rises,
+            max_bins=settings.max_bins or MOST_BINS, allocate=scratch.zeros,
+        )  # fmt: skip
+    n_rows, pairs = columns.n_rows, blocks.pairs()
+    allocate = scratch.allocator(_BYTES_PER_ROW * n_rows)
+    pair_set = GradedPairSet(pairs, allocate)
+    if settings.equal_queries:
+        level_queries(pair_set, n_rows, team)
+    booster = TreeBooster(
+        columns, Distribution([pair_set], n_rows, team, allocate), settings,
+        model._features.is_category, team, offsets=pairs.starts[pairs.levels],
+    )  # fmt: skip
+    booster.boost()
+    name_features(model, stream)
+    model._publish(booster.log)
 
 
 def _begin(rows: BinnedRows, options: Options, scratch: Scratch, team: Team) -> Booster:
