@@ -13,9 +13,9 @@ from support.tables import written
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
     data = write_table(folder / "w.csv")
-    for name, ranker in (("p", "PRank"), ("b", "RankBoost")):
+    for name, ranker in (("p", "PRank"), ("b", "RankBoost"), ("t", "RankBoost (trees)")):
         words = ("fit", data, "--target", "grade", "--ranker", ranker, "--quiet")
-        more = ("--set", "n_rounds=5") if name == "b" else ()
+        more = ("--set", "n_rounds=5") if name != "p" else ()
         assert run(*words, *more, "-o", folder / f"{name}.peckorder") == 0
     return folder
 
@@ -120,7 +120,9 @@ def test_rows_without_a_label_or_a_score_are_left_out(tmp_path, capsys):
     )
 
 
-@pytest.mark.parametrize(("model", "what"), [("p", "the mean"), ("b", "an abstention")])
+@pytest.mark.parametrize(
+    ("model", "what"), [("p", "the mean"), ("b", "an abstention"), ("t", "a missing value")]
+)
 @pytest.mark.parametrize("rows", [7, 1000])
 def test_gaps_in_learnt_columns_are_said(trained, tmp_path, capsys, model, what, rows):
     frame = pd.read_csv(trained / "w.csv", dtype=str)

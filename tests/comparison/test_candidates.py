@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.model_selection import ParameterGrid
 
-from peckorder import third_party
+from peckorder import OrdinalBoost, RankBoost, third_party
 from peckorder.comparison import candidates
 from peckorder.comparison.candidates import CANDIDATES, TaskInfo, boosted_trees, plain_name
 from peckorder.comparison.contest import choose_candidates
-from peckorder.comparison.tuning import Wrapper, step_loss
+from peckorder.comparison.tuning import ROUNDS, Wrapper, boosted_stages, step_loss
 from peckorder.exceptions import DataError
 
 
@@ -81,6 +81,15 @@ def test_trees_of_other_libraries(trees, way):
         assert np.corrcoef(said, y)[0, 1] > 0.8
     # After all rounds as after the number that was chosen.
     np.testing.assert_array_equal(model.model_.predict(X, model.chosen_["n_estimators"]), said)
+
+
+def test_boosting_without_rounds_predicts_what_it_does_in_the_end():
+    X = np.arange(8.0).reshape(-1, 1)
+    alone = OrdinalBoost(classes=[0, 1, 2]).fit(X, np.ones(8, dtype=int))
+    assert [stage.tolist() for stage in boosted_stages(alone, X)] == [[1] * 8] * len(ROUNDS)
+    short = RankBoost(n_rounds=2).fit(X, X[:, 0])
+    stages = list(boosted_stages(short, X))
+    np.testing.assert_array_equal(stages[2:], [short.predict(X)] * (len(ROUNDS) - 2))
 
 
 def test_names_are_found_in_any_case_and_in_the_old_spelling():

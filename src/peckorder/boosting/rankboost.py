@@ -76,7 +76,8 @@ class RankBoost(ScoreEstimator, stored=True):
     cumulative : bool, default=True
         Keep the sum of the alphas of each weak ranking positive (the paper's
         WeakLearn.cum): larger values of a feature can only raise a row. Features that
-        fall with relevance are then of no use, unless negated.
+        fall with relevance are then of no use, unless negated. Of trees all alphas are
+        positive; they have `monotonic_cst`.
     default : {None, 0, 1} or float, default=None
         The value of a ranking for rows on which its feature abstains; None to choose
         it along with the threshold. Numbers other than 0 and 1 are for features.
@@ -88,7 +89,7 @@ class RankBoost(ScoreEstimator, stored=True):
         end. "auto" is one over the number of pairs, 0 is the paper.
     max_bins : int or None, default=None
         At most so many thresholds per feature, at quantiles; 2 to 255. None for every
-        distinct value.
+        distinct value, for trees 255.
     query_weight : {"pairs", "equal"}, default="pairs"
         Whether every pair counts the same, as in the paper, or every query.
     validation_fraction : float or None, default=None
@@ -118,7 +119,8 @@ class RankBoost(ScoreEstimator, stored=True):
     max_features : float, default=1.0
         The share of features that a split of a tree may take, drawn for every split.
     subsample : float, default=1.0
-        The share of queries that a tree is grown from, drawn for every tree.
+        The share of queries that a tree is grown from, drawn for every tree. A tree that
+        would raise the bound of all queries stays without effect: its alpha is 0.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         For trees: which columns are categories without an order, by position, name or
         mask; "from_dtype" for those of a frame whose type is categorical. Of more than

@@ -248,10 +248,10 @@ class RoundsTuned(Wrapper):
 
 
 def boosted_stages(model: Any, X: Floats) -> Iterator[Floats]:
-    """Yield RankBoost's scores after each of `ROUNDS`; it may have ended before."""
+    """Yield what boosting predicts after each of `ROUNDS`; it may have ended before."""
     targets = iter(ROUNDS)
     target = next(targets, None)
-    scores = np.zeros(len(X))
+    scores = model.predict(X)
     for n_rounds, scores in enumerate(model.staged_predict(X), start=1):
         if n_rounds == target:
             yield scores

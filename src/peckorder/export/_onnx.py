@@ -72,16 +72,16 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
     by 1e-12 at most, relative to the sum of what is summed up. Labels are the same,
     unless a score lies that near a threshold.
 
-    Rows are dense. To `RankBoost` NaN abstains. What a sparse matrix does not store
-    has to be written out as the model took it: as 0 if fitted with ``missing="zero"``,
-    as NaN with "abstain". The other models refuse rows whose scores are not finite. So
-    do the graphs of those with classes: the run ends with an error (an index of Gather
-    is out of bounds), rather than with a class out of thin air. Other graphs return
-    scores that are not finite.
+    Rows are dense. To `RankBoost` NaN abstains; to its trees and to `OrdinalBoost` it is
+    a missing value. What a sparse matrix does not store has to be written out as the
+    model took it: as 0, but as NaN if fitted with ``missing="abstain"``. The other
+    models refuse rows whose scores are not finite. So do the graphs of those with
+    classes: the run ends with an error (an index of Gather is out of bounds), rather
+    than with a class out of thin air. Other graphs return scores that are not finite.
 
     A graph has O(features) numbers, O(rounds) for `RankBoost`, for which a row costs
-    O(log thresholds) a feature, or the depth of all trees. Opset 18; for `RankBoost`
-    also the operator TreeEnsemble of ai.onnx.ml, version 5: the older ones have no
+    O(log thresholds) a feature, or the depth of all trees. Opset 18; for `RankBoost` and
+    `OrdinalBoost` also the operator TreeEnsemble of ai.onnx.ml, version 5: the older ones have no
     thresholds in float64.
 
     Examples

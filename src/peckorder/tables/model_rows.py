@@ -118,7 +118,8 @@ class ModelRows:
         is_filled = self.table is not None and self.table.scale_ is not None
         may_miss = takes_gaps(self.model) and not is_filled
         if may_miss:
-            return "an abstention" if isinstance(self.model, RankBoost) else "a missing value"
+            abstains = isinstance(self.model, RankBoost) and not hasattr(self.model, "forest_")
+            return "an abstention" if abstains else "a missing value"
         return "the mean"
 
     def gaps(self, sources: dict[str, str]) -> dict[str, str]:
