@@ -223,3 +223,22 @@ def test_predicted_grades_of_queries_are_measured_as_grades_too(tmp_path, capsys
     assert run("fit", file, "--ranker", "PRank on grades", "-o", model, "--quiet") == 0
     assert run("rank", model, file, "-o", out, "--quiet") == 0
     assert {"ndcg@10", "disagreement", "mean rank loss"} <= set(measured(capsys, out)["metrics"])
+
+
+@pytest.mark.parametrize("form", ["${:,.2f}", "{:.1f}%", "{:.0f} stars"])
+def test_targets_in_text_go_all_the_way(tmp_path, capsys, form):
+    file, model, out = (tmp_path / name for name in ("t.csv", "m.peckorder", "o.csv"))
+    a = RNG.normal(size=90)
+    numbers = np.clip(np.rint(a + 3), 1, 5) if "stars" in form else 2000 + 500 * a
+    frame = pd.DataFrame({"a": a, "worth": [form.format(number) for number in numbers]})
+    frame.to_csv(file, index=False)
+    words = ("compare", file, "--rankers", "MPRank", "--folds", 2, "-o", tmp_path / "r.html")
+    assert run(*words, "--save", model, "--quiet") == 0
+    assert run("rank", model, file, "-o", out, "--quiet") == 0
+    capsys.readouterr()
+    found = measured(capsys, out, "--model", model)["metrics"]
+    assert found["disagreement"]["mean"] < 0.02
+    if "stars" in form:
+        assert found["exactly right"]["mean"] > 0.9
+    else:
+        assert found["rmse"]["mean"] < 1.0

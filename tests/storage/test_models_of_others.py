@@ -179,8 +179,11 @@ HARM = {
         in_json(*_FIRST, "tree_param", "num_nodes", value="999"),
         in_json(*_FIRST, "tree_param", "size_leaf_vector", value="2"),
         in_json(*_FIRST, "id", value=3),
+        in_json(*_FIRST, "sum_hessian", 0, value=0.0),
+        in_json(*_FIRST, "sum_hessian", 1, value=1e30),
     ],
     "CatBoost": [
+        in_json("scale_and_bias", 0, value=2.0),
         lambda text: "",
         lambda text: text[:-5],
         lambda text: text[:-1] + ', "ctr_data": {}}',

@@ -277,3 +277,32 @@ def test_a_case_knows_whether_rows_were_drawn():
     task = recognise(columns, target="grade")
     assert not make_table_case(columns, task).is_sample
     assert make_table_case(columns, task, most_rows=30).is_sample
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "unit"),
+    [
+        ([f"${1000 + 37 * k:,.2f}" for k in range(60)], "magnitude", "$"),
+        ([f"{k / 7:.1f}%" for k in range(60)], "magnitude", "%"),
+        ([f"{1 + k % 4} stars" for k in range(60)], "ordinal", "stars"),
+    ],
+)
+def test_amounts_in_text_can_be_predicted(cells, kind, unit):
+    target = np.array([*cells[1:], None], dtype=object)
+    columns = Columns({"a": np.arange(60.0) ** 2, "size": target}, "made.csv")
+    task = recognise(columns)
+    assert (task.kind, task.target) == (kind, "size")
+    assert f"'size' is text that was read as numbers (unit: {unit})." in task.notes
+    case = make_table_case(columns, task)
+    assert len(case.y) == 59
+    assert case.classes == ((1, 2, 3, 4) if kind == "ordinal" else None)
+    if unit == "$":
+        assert case.y[:2].tolist() == [1037.0, 1074.0]
+
+
+def test_text_of_many_values_is_no_list_of_classes():
+    dates = np.array([f"2020-01-{1 + k % 31:02} {k:02}:00" for k in range(60)], dtype=object)
+    columns = Columns({"a": np.arange(60.0) ** 2, "end": dates}, "made.csv")
+    sentence = "target must be numbers, or text of few different values; got 'end', text of 60, "
+    with pytest.raises(DataError, match=sentence):
+        recognise(columns)

@@ -31,7 +31,7 @@ from peckorder.tables.coders import ByTarget, Coder, Dates, OneHot
 from peckorder.tables.columns import Columns, counted, cut_out, drawn, is_empty, numeric
 from peckorder.tables.features import Coding
 from peckorder.tables.roles import ColumnRole
-from peckorder.tables.task import Task
+from peckorder.tables.task import Task, with_amounts
 
 FEWEST_ROWS: Final = 10
 # More are compared on a sample: rankers of many rows differ little from those of some.
@@ -211,6 +211,8 @@ def make_table_case(
     beyond `most_rows` rows, some are drawn, whole queries or people at a time, of which
     two come in any case. `category` and `keep` are columns as in `Coding`.
     """
+    if task.has_amounts:
+        columns = with_amounts(columns, task.target)
     selected = select_rows(columns, task, most_rows, seed, fewest)
     whole, columns = columns, selected.columns
     coding = Coding.of(columns, task.features, whole, category=category, keep=keep)

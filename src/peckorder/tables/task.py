@@ -19,10 +19,11 @@ from peckorder.tables.columns import (
     is_empty,
     is_whole,
     numeric,
+    short,
     split_names,
 )
 from peckorder.tables.roles import ColumnRole, Role, find_query, find_target, given_columns
-from peckorder.tables.text_cells import order_of_words
+from peckorder.tables.text_cells import amounts, order_of_words
 
 TASKS: Final = ("ordinal", "magnitude", "graded", "ratings")
 # What rankers of scores learn: grades if there are queries, else magnitudes.
@@ -41,7 +42,8 @@ class Task:
     query, `user` is the column of people whose rows are not divided. `features` are the
     others that may be learnt from. `classes` are the ordered labels of an ordinal
     task, lowest first. `column_roles` has the role of every column; `notes` are
-    sentences about what was guessed.
+    sentences about what was guessed. `has_amounts`: the target is numbers in text, see
+    `with_amounts`.
     """
 
     kind: str
@@ -53,6 +55,7 @@ class Task:
     classes: tuple[Hashable, ...] | None = None
     column_roles: tuple[ColumnRole, ...] = ()
     notes: tuple[str, ...] = ()
+    has_amounts: bool = False
 
 
 def recognise(
@@ -213,6 +216,12 @@ def _rows(
             ", ".join(table.names) or "none",
         )
     labels = table.arrays[target]
+    # Those of which the file tells the order are classes.
+    has_order = classes is not None or target in {*table.levels, *table.orders}
+    found = None if has_order else amounts(labels)
+    if found is not None:
+        labels = found[1]
+        notes.append(f"{target!r} is text that was read as numbers (unit: {found[0].unit}).")
     if task == SCORES:
         task = SCORES[query is None]
     kind = task if isinstance(task, str) else kind_of_labels(labels, query, classes)
@@ -244,7 +253,24 @@ def _rows(
             f"{distinct(labels).tolist()!r} in {target!r}",
         )
     features = tuple(name for name in others if name != target)
-    return Task(kind, target, query, user, features=features, classes=ordered, notes=tuple(notes))
+    return Task(
+        kind,
+        target,
+        query,
+        user,
+        features=features,
+        classes=ordered,
+        notes=tuple(notes),
+        has_amounts=found is not None,
+    )
+
+
+def with_amounts(columns: Columns, target: str) -> Columns:
+    """Return columns with numbers in place of a target that is amounts in text."""
+    found = amounts(columns.arrays[target])
+    if found is None:
+        return columns
+    return replace(columns, arrays={**columns.arrays, target: found[1]})
 
 
 def _guessed_classes(table: Columns, target: str, values: Sequence[str]) -> tuple[str, ...] | None:
@@ -352,6 +378,13 @@ def ordered_classes(
     `values` are the different labels of the column `target`, ascending; `classes` is
     the order that was given, as text. `advice` is a hint for where none was.
     """
+    if classes is None and is_text and len(values) > MOST_GRADES:
+        raise refusal(
+            "target",
+            "be numbers, or text of few different values",
+            f"{target!r}, text of {len(values):,}, such as {short(values[0])}",
+            hint=advice,
+        )
     if classes is None and is_text:
         shown = ",".join(map(str, values[:_MAX_SHOWN]))
         raise refusal(

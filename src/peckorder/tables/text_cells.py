@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 
 from peckorder._core.cells import GAPS, number_of
+from peckorder._core.typing import Array, Floats
 
 _GAPS: Final = frozenset(GAPS)
 _SYMBOLS: Final = "$€£¥₹"
@@ -94,6 +95,24 @@ class AmountForm(NamedTuple):
         point, marks = (",", ".") if self.has_comma else (".", ",")
         plain = re.sub(rf"[{marks}' \u00a0\u202f]", "", digits).replace(point, ".")
         return -float(plain) if is_open or signs in ("-", "\u2212") else float(plain)
+
+
+def amounts(column: Array) -> tuple[AmountForm, Floats] | None:
+    """Return the numbers of a column of amounts in text, NaN for gaps, and their form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder.tables.text_cells import amounts
+    >>> amounts(np.array(["$5", None, "$1,000"], dtype=object))[1].tolist()
+    [5.0, nan, 1000.0]
+    """
+    cells = column.tolist()
+    texts = {cell for cell in cells if isinstance(cell, str)}
+    form = AmountForm.of(texts) if column.dtype == object else None
+    if form is None:
+        return None
+    return form, np.array([form.parse(cell) if cell in texts else np.nan for cell in cells], float)
 
 
 def _unit(match: re.Match[str]) -> str:

@@ -122,8 +122,9 @@ class CatBoost(Trees, stored=True):
         n_outputs = max(n_classes, 1)
         scale_and_bias = whole["scale_and_bias"]
         is_pair = isinstance(scale_and_bias, list) and len(scale_and_bias) == 2
-        require(is_pair, "a scale and a first score")
-        finite_numbers(scale_and_bias[:1])
+        # With another scale there are no Shapley values; CatBoost learns none.
+        is_plain = is_pair and scale_and_bias[0] == 1
+        require(is_plain, "a scale of one and a first score")
         finite_numbers(scale_and_bias[1], n_outputs)
         trees = whole["oblivious_trees"]
         require(isinstance(trees, list) and len(trees) > 0, "trees")

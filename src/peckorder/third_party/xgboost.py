@@ -179,3 +179,8 @@ def _check_tree(value: Any, number: int, n_features: int) -> None:
     fits = fits and np.array_equal(np.sort(children), np.arange(1, n_nodes))
     fits = fits and bool((children > owner).all() and (parent[children] == owner).all())
     require(fits and parent[0] == _ROOT, "trees that can be followed")
+    # Shares of rows by which its Shapley values are weighted.
+    cover = np.asarray(tree["sum_hessian"], dtype=np.float64)
+    are_shares = (cover[inner] > 0).all() and (cover >= 0).all()
+    are_shares = are_shares and (cover[children] <= 1.1 * cover[owner]).all()
+    require(bool(are_shares), "nodes with a part of the rows of their parent")

@@ -36,7 +36,7 @@ from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
 from peckorder.tables.roles import ColumnRole, Role, column_of
-from peckorder.tables.task import MOST_CLASSES, MOST_GRADES, whole_if_it_is
+from peckorder.tables.task import MOST_CLASSES, MOST_GRADES, whole_if_it_is, with_amounts
 from peckorder.tables.text_cells import order_of_words
 
 _LISTS: Final = ("ndcg@10", "ap", "rr")
@@ -152,6 +152,8 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
     # Classes that were given are compared as they stand.
     numbers = {*(labels if classes is None else ()), roles.score} & set(needed)
     columns = with_numbers(columns, sorted(numbers - {roles.query}))
+    if roles.target in numbers:
+        columns = with_amounts(columns, roles.target)
     # What has no label cannot be measured; nor what a model does not know, which `rank`
     # writes without a score.
     rows, row_notes = known_rows(columns, needed)
@@ -219,7 +221,8 @@ def _chosen_metrics(
 
 def _usual_of_scores(columns: Columns, roles: Roles) -> tuple[str, ...]:
     """Return the measures for real numbers as targets, or for grades."""
-    targets = with_numbers(columns, [roles.target]).arrays[roles.target]
+    columns = with_amounts(with_numbers(columns, [roles.target]), roles.target)
+    targets = columns.arrays[roles.target]
     values = distinct(targets)
     if not numeric(targets):
         return _LISTS
