@@ -283,3 +283,21 @@ def test_names_that_a_terminal_would_obey_are_shown_escaped(tmp_path, capsys, mo
     shown = capsys.readouterr()
     assert "si\\u001b[31mze" in shown.out if more else "si\\x1b[31mze" in shown.out
     assert UNSAFE.search(shown.out + shown.err) is None
+
+
+SHORT_ROWS = [b"a,b,c\n1,2,3\n\xff\xfe\n4,2,1\n", b"a;b;c\n1;2;3\n3;\xff\n", b"a b c\n1 2 3\n3 \xff\n"]
+
+
+@pytest.mark.parametrize("text", SHORT_ROWS)
+def test_a_short_row_that_is_not_utf_8_is_refused_in_one_sentence(tmp_path, capfd, text):
+    path = tmp_path / "t.txt"
+    path.write_bytes(text)
+    with pytest.raises(DataError, match="lines must have as many cells as the first, 3; got "):
+        read_columns(path, format="csv")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_short_row_that_is_long_is_found(tmp_path):
+    path = written(tmp_path / "t.csv", "a,b,c\n1,2,3\n1," + "x" * 300 + "\n")
+    with pytest.raises(DataError, match=r"got 2 in line 3, '1,xxx[x.]*'\."):
+        read_columns(path)

@@ -31,6 +31,9 @@ Reader: TypeAlias = Callable[[pa.ChunkedArray], "pa.ChunkedArray | None"]
 BLOCK = 1 << 22
 _TOO_LONG = "straddling object"
 _NO_BYTES = "Empty CSV file"
+_WRONG_ROW: Final = re.compile(
+    r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*?)( \.\.\.)?\Z", re.DOTALL
+)
 _NO_DOUBLE = "conversion error to double"
 # The delimiter of MovieLens' files, and what replaces it for Arrow, which wants one
 # character.
@@ -168,12 +171,6 @@ def text_tables(
     cell that it cannot read raises `NotParsedError`; `cells` may yet read it as text.
     Threads read ahead if `ahead`, which takes the memory of several blocks.
     """
-    wrong_rows: list[Any] = []
-
-    def on_wrong_row(row: Any) -> str:
-        wrong_rows.append(row)
-        return "error"
-
     is_two, is_blank = header.delimiter == _TWO, header.delimiter == BLANKS
     delimiter = _ONE if is_two or is_blank else header.delimiter
     file = None if is_two or is_blank or whole else source.native(len(header.line))
@@ -190,7 +187,6 @@ def text_tables(
             delimiter=delimiter,
             quote_char=False if is_two else header.quote,
             newlines_in_values=True,
-            invalid_row_handler=on_wrong_row,
         ),
         "convert_options": csv.ConvertOptions(
             column_types=dict.fromkeys(included, pa.string())
@@ -203,7 +199,8 @@ def text_tables(
         for table in _parsed(file, whole, options):
             yield table.rename_columns([header.names[k] for k in positions])
     except pa.ArrowInvalid as error:
-        wrong = wrong_rows[0] if wrong_rows else None
+        # Not by Arrow's handler of rows, which prints an error if they are not UTF-8.
+        wrong = _WRONG_ROW.search(str(error))
         if wrong is None and _NO_DOUBLE in str(error):
             raise NotParsedError from None
         raise _csv_refusal(str(error), wrong, header, block_size, source.head) from None
@@ -421,22 +418,27 @@ def _cells(line: str, delimiter: str) -> list[str]:
     return [name.strip() or f"column {k}" for k, name in enumerate(cells, 1)]
 
 
-def _line_of(text: str, head: bytes) -> int | None:
-    """Return the number of a line, if it is among the first."""
-    first = head.decode("utf-8", "replace").splitlines()
-    return first.index(text.rstrip("\r\n")) + 1 if text in first else None
+def _line_of(text: str, is_cut: bool, head: bytes) -> int | None:
+    """Return the number of a line, or of one that begins so, if it is among the first."""
+    lines = enumerate(head.decode("utf-8", "replace").splitlines(), 1)
+    return next(
+        (k for k, line in lines if (line.startswith(text) if is_cut else line == text)), None
+    )
 
 
-def _csv_refusal(message: str, row: Any, header: Header, block_size: int, head: bytes) -> Exception:
-    if row is not None:
-        text = row.text.replace(_ONE, _TWO if header.delimiter == _TWO else " ")
+def _csv_refusal(
+    message: str, wrong: re.Match[str] | None, header: Header, block_size: int, head: bytes
+) -> Exception:
+    if wrong is not None:
+        row, expected, actual, text, cut = wrong.groups()
+        text = text.replace(_ONE, _TWO if header.delimiter == _TWO else " ").rstrip("\r\n")
         n_before = len(header.line.splitlines())
-        number = row.number + n_before if row.number else _line_of(text, head)
+        number = int(row) + n_before if row else _line_of(text, cut is not None, head)
         where = f"line {number}, " if number else ""
         return refusal(
             "lines",
-            f"have as many cells as the first, {row.expected_columns}",
-            f"{row.actual_columns} in {where}{short(text)}",
+            f"have as many cells as the first, {expected}",
+            f"{actual} in {where}{short(text)}",
         )
     if _TOO_LONG in message:
         return refusal(
