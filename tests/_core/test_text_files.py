@@ -1,5 +1,6 @@
 """What is left of a file that was not finished is known by its name."""
 
+import errno
 import gzip
 import io
 import os
@@ -75,3 +76,24 @@ def test_a_line_without_an_end_is_refused_before_memory_is_full(monkeypatch):
     blanks = gzip.compress(b" " * (8 << 20))
     with pytest.raises(DataError, match=r"path must have lines of at most 1 MB; got a longer one"):
         next(text_files.read_text(io.BytesIO(blanks)))
+
+
+def test_a_full_disk_is_named_by_the_file_that_had_no_room(tmp_path, monkeypatch):
+    def fill(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "model"
+    monkeypatch.setattr(os, "fsync", fill)
+    with (
+        pytest.raises(OSError, match=r"path must be on a disk with room .*model' \(No ") as caught,
+        whole_file(path) as file,
+    ):
+        file.write(b"some")
+    assert caught.value.errno == errno.ENOSPC
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
+def test_a_full_device_is_named(monkeypatch):
+    with pytest.raises(OSError, match="'/dev/full'"), whole_file("/dev/full") as file:
+        file.write(b"some")

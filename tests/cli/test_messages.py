@@ -1,6 +1,7 @@
 """Sentences that help: what is wrong, where, and what to do."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -194,3 +195,11 @@ def test_names_and_options_are_refused_before_anything_heavy_is_imported(tmp_pat
     code, *imported = done.stdout.split()
     assert (code, HEAVY & set(imported)) == ("2", set())
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device here")
+def test_a_full_standard_output_is_named():
+    words = [sys.executable, "-m", "peckorder", "data", "--json"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "standard output: No space left on device\n")

@@ -285,7 +285,11 @@ def test_names_that_a_terminal_would_obey_are_shown_escaped(tmp_path, capsys, mo
     assert UNSAFE.search(shown.out + shown.err) is None
 
 
-SHORT_ROWS = [b"a,b,c\n1,2,3\n\xff\xfe\n4,2,1\n", b"a;b;c\n1;2;3\n3;\xff\n", b"a b c\n1 2 3\n3 \xff\n"]
+SHORT_ROWS = [
+    b"a,b,c\n1,2,3\n\xff\xfe\n4,2,1\n",
+    b"a;b;c\n1;2;3\n3;\xff\n",
+    b"a b c\n1 2 3\n3 \xff\n",
+]
 
 
 @pytest.mark.parametrize("text", SHORT_ROWS)

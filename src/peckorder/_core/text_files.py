@@ -1,5 +1,6 @@
 """Text files: blocks of whole lines in, whole files out."""
 
+import errno
 import gzip
 import os
 import re
@@ -16,7 +17,7 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
-from peckorder._core.errors import refusal
+from peckorder._core.errors import refusal, refusal_of
 from peckorder._core.parameters import Rule
 from peckorder._core.typing import PathLike
 
@@ -33,6 +34,8 @@ _TOKEN = 4
 _LONGEST_NAME = 255
 # Seconds since the last write to a draft, after which nobody writes to it any more.
 _OLD = 3600.0
+# A full disk, or the end of a quota.
+FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 # Ids and comments come back as they went in, whatever their encoding.
 ENCODING = ("utf-8", "surrogateescape")
 
@@ -168,6 +171,25 @@ def whole_file(path: PathLike) -> Iterator[IO[bytes]]:
     Pipes and devices are written to directly.
     """
     _check_path("path", path)
+    with _full_disk_named(path):
+        yield from _written(path)
+
+
+@contextmanager
+def _full_disk_named(path: PathLike) -> Iterator[None]:
+    """Let the error of a full disk name the file that had no room."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL or refusal_of(error) is not None:
+            raise
+        got = f"{os.fspath(path)!r} ({error.strerror})"
+        named = refusal("path", "be on a disk with room for the file", got, error=OSError)
+        named.errno = error.errno  # type: ignore[attr-defined]
+        raise named from None
+
+
+def _written(path: PathLike) -> Iterator[IO[bytes]]:
     descriptor = _descriptor(path)
     if descriptor is not None:
         # As the shell opened it: at its end, where it appends.

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from peckorder import __version__
 from peckorder._core.errors import entry, entry_named, refusal_of
+from peckorder._core.text_files import FULL
 from peckorder.cli.options import (
     CompareOptions,
     EvaluateOptions,
@@ -408,6 +409,9 @@ def _warn(message: object, *details: object) -> None:
 def _sentence(error: Exception) -> str:
     """Return the message; the path of a model that is loaded is called `model`."""
     refused = refusal_of(error)
+    if isinstance(error, OSError) and error.errno in FULL and refused is None:
+        # All files that are written are named by their errors.
+        return f"standard output: {error.strerror}"
     if refused is None or (refused.caller, refused.what) != ("load", "path"):
         return str(error)
     return str(replace(refused, caller="", what="model"))

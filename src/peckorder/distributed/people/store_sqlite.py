@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
+from peckorder._core.errors import refusal
 from peckorder.distributed.people.store import (
     COLUMNS,
     About,
@@ -95,10 +96,14 @@ class SqliteStore(Store):
         base = self._base
         if not base.in_transaction:  # interrupted a moment ago
             base.execute("BEGIN IMMEDIATE")
-        # A row that is there already is passed over: this batch again.
-        base.executemany(_INSERT, map(_fields, records))
-        base.execute("COMMIT")
-        base.execute("BEGIN IMMEDIATE")
+        try:
+            # A row that is there already is passed over: this batch again.
+            base.executemany(_INSERT, map(_fields, records))
+            base.execute("COMMIT")
+            base.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            got = f"{str(self.path)!r} ({error})"
+            raise refusal("store", "be where records can be written", got, error=OSError) from None
 
     def close(self) -> None:
         """Let others have the file."""

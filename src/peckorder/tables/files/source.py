@@ -153,7 +153,8 @@ def opened(
 def check_distinct(names: Sequence[str], hint: str = "") -> None:
     """Refuse a name that two columns have."""
     if len(set(names)) < len(names):
-        again = next(name for k, name in enumerate(names) if name in names[:k])
+        known: set[str] = set()
+        again = next(name for name in names if name in known or known.add(name))  # type: ignore[func-returns-value]
         raise refusal("names of columns", "differ", f"{short(again)} twice", hint=hint)
 
 
