@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from peckorder import PRank, RankBoost
 from peckorder._core.errors import refusal_of
@@ -96,3 +97,14 @@ X, Y = [[0.0], [1.0], [2.0]], [1, 2, 3]
 def test_the_sentence_says_what_was_given(model, sentence):
     with pytest.raises(ValueError, match=exactly(sentence)):
         model.fit(X, Y)
+
+
+MODELS = [PRank(shuffle=True), RankBoost(n_rounds=1), RankBoost(n_rounds=1, weak="tree")]
+
+
+@pytest.mark.parametrize("seed", [np.timedelta64(3, "s"), 2**40, -1, 10**400, "x", np.array([1])])
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_a_seed_is_refused_in_our_words(model, seed):
+    rule = r"random_state must be None, an integer from 0 to 2\*\*32 - 1 or a RandomState; got "
+    with pytest.raises(ValueError, match=f"{type(model).__name__}: {rule}"):
+        clone(model).set_params(random_state=seed).fit(X, Y)

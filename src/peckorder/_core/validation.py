@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import assert_all_finite
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import validate_data
 
 from peckorder._core.errors import caller, refusal
@@ -36,7 +36,7 @@ from peckorder._core.parameters import positive as positive
 from peckorder._core.parameters import refuse_parameter as refuse_parameter
 from peckorder._core.parameters import whole as whole
 from peckorder._core.threads import Stop, share_rows
-from peckorder._core.typing import Array, Bools, Floats, MatrixLike, Rows, SparseMatrix
+from peckorder._core.typing import Array, Bools, Floats, MatrixLike, Rows, Seed, SparseMatrix
 
 T = TypeVar("T")
 
@@ -318,6 +318,16 @@ def check_distinct(name: str, given: Array, array: Floats) -> None:
     """Refuse numbers of more digits than float64 has if some become equal."""
     if len(np.unique(given)) > len(np.unique(array)):
         raise refusal(name, "be numbers that differ as float64", f"{given.dtype} with more digits")
+
+
+def generator(random_state: Seed) -> np.random.RandomState:
+    """Return the generator of a seed, as scikit-learn makes it."""
+    try:
+        made: np.random.RandomState = check_random_state(random_state)
+    except (TypeError, ValueError):
+        rule = "be None, an integer from 0 to 2**32 - 1 or a RandomState"
+        raise refusal("random_state", rule, short(random_state), error=ValueError) from None
+    return made
 
 
 def one_per_row(name: str, values: object, n_rows: int) -> Floats:

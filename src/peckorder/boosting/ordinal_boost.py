@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.utils import ClassifierTags, Tags, check_random_state
+from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base import all_or_nothing, checked_weight, shares_of
@@ -18,6 +18,7 @@ from peckorder._core.validation import (
     Rule,
     Rules,
     check_parameters,
+    generator,
     one_of,
     positive,
     refuse_parameter,
@@ -503,7 +504,7 @@ class OrdinalBoost(StoredModel, BaseEstimator, stored=True):  # type: ignore[mis
     def _check(self) -> None:
         """Refuse parameters that break a rule, alone or together."""
         check_parameters(self, self._rules)
-        check_random_state(self.random_state)
+        generator(self.random_state)
         if self.warm_start and self.odds == "auto":
             refuse_parameter(self, "odds", "be 'proportional' or 'free' with warm_start")
         if self.warm_start and self.validation_fraction is not None:
@@ -532,7 +533,7 @@ class OrdinalBoost(StoredModel, BaseEstimator, stored=True):  # type: ignore[mis
         if is_warm and not (classes == self._scale and np.array_equal(present, self._present)):
             raise refusal("y", "have the classes of the last fit, with warm_start", classes)
         self._scale, self._present, self._features = classes, present, features
-        rng = check_random_state(self.random_state)
+        rng = generator(self.random_state)
         if not is_warm:
             self._seed = int(rng.randint(_SEEDS))
         if len(present) == 1:

@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from peckorder._core.validation import (
     Rule,
@@ -12,6 +11,7 @@ from peckorder._core.validation import (
     check_parameters,
     finite,
     fraction,
+    generator,
     not_negative,
     one_of,
     optional,
@@ -100,6 +100,7 @@ RULES: Final[Rules] = {
 def check(model: Any) -> None:
     """Refuse parameters that break a rule, alone or together."""
     check_parameters(model, RULES)
+    generator(model.random_state)
     metric_by_name(model.metric, "metric")
     words = [weak for weak in _several(model.weak) if isinstance(weak, str)]
     required = _WITH_TREES if has_trees(model) else _WITHOUT_TREES
@@ -144,7 +145,7 @@ def tree_settings_of(model: Any) -> TreeSettings:
         unstored=model.missing == "zero",
         max_bins=model.max_bins,
         equal_queries=model.query_weight == "equal",
-        seed=int(check_random_state(model.random_state).randint(2**31 - 1)),
+        seed=int(generator(model.random_state).randint(2**31 - 1)),
     )
 
 

@@ -6,14 +6,14 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._base import ScoreEstimator, all_or_nothing, checked_offset, checked_weight
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.threads import Team, allowed, n_cores
 from peckorder._core.typing import Floats, Matrix, MatrixLike, Seed
-from peckorder._core.validation import Rules, check_csr, masked_as_nan, refuse_parameter
+from peckorder._core.validation import Rules, check_csr, generator, masked_as_nan, refuse_parameter
 from peckorder.boosting.distribution import feedback_rows
 from peckorder.boosting.parameters import RULES, check, has_trees, options_of, tree_settings_of
 from peckorder.boosting.round_record import (
@@ -455,7 +455,7 @@ class RankBoost(ScoreEstimator, stored=True):
         share = float(self.validation_fraction or 0.0)
         n_held = min(max(1, round(share * n_queries)), n_queries - 1)
         is_held = np.zeros(n_queries, dtype=bool)
-        is_held[check_random_state(self.random_state).permutation(n_queries)[:n_held]] = True
+        is_held[generator(self.random_state).permutation(n_queries)[:n_held]] = True
         metric, patience = metric_by_name(self.metric), self.n_iter_no_change
         unstored = self.missing == "zero"
         stopping = EarlyStopping(metric, patience, graded, is_held, X, offset, unstored=unstored)

@@ -104,7 +104,7 @@ class ResultPrinter:
             yield lambda done, total=None, label="": None
             return
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeElapsedColumn(),
             TextColumn("left"),
@@ -114,7 +114,7 @@ class ResultPrinter:
             task = bar.add_task(label, total=None)
 
             def report_progress(done: int, total: int | None = None, label: str = label) -> None:
-                bar.update(task, completed=done, total=total, description=label)
+                bar.update(task, completed=done, total=total, description=printable(label))
 
             yield report_progress
 
@@ -142,7 +142,9 @@ class _Lines:
             words = (
                 f"{done} of {total}, {words}, about {elapsed * (total - done) / done:.0f} s left"
             )
-        self._console.print(f"{label} ({words})", markup=False, highlight=False, soft_wrap=True)
+        self._console.print(
+            printable(f"{label} ({words})"), markup=False, highlight=False, soft_wrap=True
+        )
 
 
 class Notes:

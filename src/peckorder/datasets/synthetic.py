@@ -3,11 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
-from sklearn.utils import check_random_state
 
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, Ints, Seed
-from peckorder._core.validation import Rule, fraction, not_negative, one_or_two, whole
+from peckorder._core.validation import Rule, fraction, generator, not_negative, one_or_two, whole
 from peckorder.datasets.formats.runs import Documents
 from peckorder.feedback import Ratings
 
@@ -96,7 +95,7 @@ def make_letor(
     whole(1).check("n_features", n_features)
     whole(2).check("n_grades", n_grades)
     _SHARE.check("missing", missing)
-    rng = check_random_state(random_state)
+    rng = generator(random_state)
     if isinstance(docs_per_query, tuple):
         fewest, most = docs_per_query
     else:
@@ -229,7 +228,7 @@ def make_ratings(
     Rule(f"at most n_items, {n_items}", lambda value: value <= n_items).check(
         "min_per_user", min_per_user
     )
-    rng = check_random_state(random_state)
+    rng = generator(random_state)
     quality = _QUALITY * rng.standard_normal(n_items)
     traits = rng.standard_normal((n_items, n_factors))
     log_popularity = -np.log1p(rng.permutation(n_items))
@@ -310,7 +309,7 @@ def make_square(
     whole(1).check("n_samples", n_samples)
     not_negative.check("noise", noise)
     one_or_two.check("degree", degree)
-    rng = check_random_state(random_state)
+    rng = generator(random_state)
     points = rng.uniform(size=(n_samples, 2))
     y = square_labels(points, noise * rng.standard_normal(n_samples))
     return (points if degree == 1 else square_features(points)), y

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base import all_or_nothing
@@ -23,6 +23,7 @@ from peckorder._core.validation import (
     check_rows,
     check_unusable_row,
     count_rows,
+    generator,
     whole,
 )
 from peckorder.feedback import LabelColumn, Scale, read_labels
@@ -260,7 +261,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
     def _check(self) -> None:
         """Refuse parameters that break a rule."""
         check_parameters(self, self._rules)
-        check_random_state(self.random_state)
+        generator(self.random_state)
 
     def _check_first_rows(self, rows: Rows) -> None:
         """Refuse rows that learning cannot begin with."""
@@ -279,7 +280,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
             scale = Scale.inferred(column)
         else:
             scale = Scale.given(self.classes)
-        rng = check_random_state(self.random_state)
+        rng = generator(self.random_state)
         learner = self._new_learner(self.n_features_in_, len(scale), rng, **start)
         for _ in range(self.max_iter):
             order = rng.permutation(count_rows(rows)) if self.shuffle else None
@@ -298,7 +299,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         scale = self._first_scale(column, classes) if is_new else self._scale
         if is_new:
             self._check_first_rows(rows)
-            rng = check_random_state(self.random_state)
+            rng = generator(self.random_state)
             learner = self._new_learner(self.n_features_in_, len(scale), rng)
         else:
             self._check_unchanged(classes)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base import all_or_nothing
@@ -19,6 +18,7 @@ from peckorder._core.validation import (
     boolean,
     check_parameters,
     finite,
+    generator,
     not_negative,
     one_of,
     positive,
@@ -232,7 +232,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
 
     def _learn_shared(self, ratings: Ratings) -> SharedModel:
         csr, damping = ratings.csr, float(self.damping)
-        rng = check_random_state(self.random_state)
+        rng = generator(self.random_state)
         if self.references is not None:
             rows = self._reference_rows(ratings)
             biases = learn_biases(csr, damping)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Labels
+from peckorder._core.validation import generator
 from peckorder.distributed.cluster.client import (
     ReleasingClient,
     reporting_lost_scheduler,
@@ -202,7 +202,7 @@ def fit_aggregate(estimator: AggregatePRank, source: Source, client: "Client") -
     with named_after(estimator):
         scale = _scale(estimator, labels, partitions.n_rows)
     counts = [n_members // n_shards + (k < n_members % n_shards) for k in range(n_shards)]
-    rng = check_random_state(estimator.random_state)
+    rng = generator(estimator.random_state)
     seeds = rng.randint(2**31 - 1, size=n_shards).tolist()
     shards = PerPartition(
         clone(estimator).set_params(n_estimators=count, random_state=seed, classes=scale.classes)

@@ -9,7 +9,6 @@ from typing import IO, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from peckorder._core.column_names import rating_column
 from peckorder._core.errors import entry, entry_named, refusal, requiring, unnamed
@@ -30,6 +29,7 @@ from peckorder._core.validation import (
     Rule,
     boolean,
     did_you_mean,
+    generator,
     is_number,
     numbers,
     open_fraction,
@@ -573,7 +573,7 @@ class Ratings(SavedPlainly):
         """
         open_fraction.check("test", test)
         boolean.check("per_user", per_user)
-        rng = check_random_state(random_state)
+        rng = generator(random_state)
         sizes = self.per_user if per_user else np.array([len(self)])
         group = np.repeat(np.arange(len(sizes)), sizes)
         order = np.lexsort((rng.random_sample(len(self)), group))
