@@ -91,6 +91,20 @@ def test_what_may_surprise_is_shown():
         assert all(note in shown for note in board.notes)
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "ns"])
+def test_durations_are_seconds_whatever_their_unit(tmp_path, unit):
+    n = np.arange(60)
+    took = (n * 7919 % 60).astype("timedelta64[s]")
+    frame = pd.DataFrame({"took": took, "x": np.cos(n), "y": 3.0 * (n * 7919 % 60)})
+    board = peckorder.compare(frame, target="y", rankers=["MPRank"], folds=2)
+    other = frame.astype({"took": f"timedelta64[{unit}]"})
+    found = board.best_.predict(other)
+    np.testing.assert_allclose(found, frame["y"], atol=0.1)
+    other.to_parquet(tmp_path / "t.parquet")
+    same = peckorder.compare(tmp_path / "t.parquet", target="y", rankers=["MPRank"], folds=2)
+    np.testing.assert_allclose(same.best_.predict(frame), found)
+
+
 def test_options_reach_the_comparison():
     steps = []
     board = peckorder.compare(

@@ -131,6 +131,19 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(every[:_MOST_NAMED]) + more
 
 
+def in_seconds(array: Array) -> Array:
+    """Return durations as seconds, NaN where one is missing; other arrays as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder.tables.columns import in_seconds
+    >>> in_seconds(np.array([90_000, "NaT"], dtype="timedelta64[ms]")).tolist()
+    [90.0, nan]
+    """
+    return array / np.timedelta64(1, "s") if array.dtype.kind == "m" else array
+
+
 def numeric(array: Array) -> bool:
     """Return whether a column has numbers."""
     return array.dtype.kind in "biuf"

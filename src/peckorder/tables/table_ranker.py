@@ -22,7 +22,7 @@ from peckorder.storage.models import document, read_document
 from peckorder.tables.answers import STORED_ANSWER, Answer, Cuts, LabelScale
 from peckorder.tables.coded_columns import CODERS, coded, coded_names, heights_of, read_coders
 from peckorder.tables.coders import ByTarget, Coder, LeftOut, OneHot
-from peckorder.tables.columns import Columns, categoricals, frame_names
+from peckorder.tables.columns import Columns, categoricals, frame_names, in_seconds
 from peckorder.tables.features import Coding, Scaling
 
 
@@ -452,7 +452,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             if reset:
                 validate_data(self, X, reset=True, skip_check_array=True)
             table: Any = X
-            return names, [table[name].to_numpy() for name in names]
+            return names, [in_seconds(table[name].to_numpy()) for name in names]
         options: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
         if reset:
             table = validate_data(self, X, **options)

@@ -18,7 +18,7 @@ from pyarrow import parquet as pq
 from peckorder._core.errors import refusal, shortened
 from peckorder._core.text_files import most_bytes, read_text
 from peckorder._core.typing import Array
-from peckorder.tables.columns import Columns, short
+from peckorder.tables.columns import Columns, in_seconds, short
 from peckorder.tables.files.source import Inflated, check_distinct, text_of
 from peckorder.tables.files.standard_streams import is_standard
 
@@ -235,6 +235,8 @@ def _array(name: str, column: pa.ChunkedArray) -> Array:
             return _shared_texts(column)
         column = column.cast(kind.value_type)
         kind = column.type
+    if pa.types.is_duration(kind):
+        return in_seconds(column.to_numpy())
     if pa.types.is_temporal(kind):
         column = column.cast(pa.string())
     elif pa.types.is_boolean(kind):
