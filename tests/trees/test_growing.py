@@ -194,6 +194,35 @@ def test_features_are_sampled_by_seed():
     assert trees[0].column.tolist() != trees[2].column.tolist()
 
 
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
+def test_a_split_looks_at_one_feature_at_least(n_columns):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, n_columns))
+    options = TreeOptions(4, None, 1, max_features=0.01)
+    for seed in range(20):
+        tree, _ = grown(X, X[:, :1] + X[:, -1:], np.ones((60, 1)), options, seed=seed)
+        assert (tree.column == -1).sum() == 4
+
+
+@pytest.mark.parametrize("n_above", [5, 20])
+def test_categories_without_rows_in_a_leaf_go_with_those_never_seen(n_above):
+    # Those of category 2 are divided off first; then, in a leaf, 0 is above 1.
+    category = np.repeat([0.0, 1.0, 2.0], [n_above, 25 - n_above, 10])
+    X = np.column_stack([category == 2.0, category])
+    slopes = np.select([category == 0.0, category == 1.0], [3.0, 1.0], -30.0)[:, np.newaxis]
+    tree, _ = grown(
+        X, slopes, np.ones_like(slopes), TreeOptions(3, None, 1, **EXACT),
+        is_category=np.array([False, True]),
+    )  # fmt: skip
+    forest = Forest.of([tree], np.array([False, True]))
+    new = np.array([[0.0, value] for value in (0.0, 1.0, 2.0, np.nan)])
+    scores = np.zeros((4, 1))
+    forest.add_scores(new, scores)
+    with_most = 0 if n_above == 20 else 1
+    assert scores[0] != scores[1]
+    assert scores[2] == scores[3] == scores[with_most]
+
+
 def test_importances_are_shares_of_gains():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))

@@ -158,7 +158,7 @@ class OrdinalBoost(StoredModel, BaseEstimator, stored=True):  # type: ignore[mis
     l2 : float, default=1.0
         Added to the curvature of leaves.
     max_features : float, default=0.7
-        The share of features that a split looks at, drawn for each split.
+        The share of features that a split looks at, drawn for each split; one at least.
     subsample : float, default=0.8
         The share of rows that a tree is grown from, drawn for each.
     max_bins : int, default=255

@@ -117,7 +117,8 @@ class RankBoost(ScoreEstimator, stored=True):
         Added to the curvature of a leaf, in units of which a row has 1 in the mean at
         the start: larger values make the scores of small leaves smaller.
     max_features : float, default=1.0
-        The share of features that a split of a tree may take, drawn for every split.
+        The share of features that a split of a tree may take, drawn for every split; one
+        at least.
     subsample : float, default=1.0
         The share of queries that a tree is grown from, drawn for every tree. A tree that
         would raise the bound of all queries stays without effect: its alpha is 0.

@@ -31,9 +31,9 @@ class TreeOptions:
     """How trees grow: the leaf that gains most is split first.
 
     A split needs min_samples_leaf rows on either side; l2 is added to the curvature of
-    leaves; a split looks at each feature with probability max_features. Categories are
-    ordered by slope over curvature plus category_smoothing, and sides of theirs have
-    category_l2 added to their curvatures.
+    leaves; a split looks at each feature with probability max_features, and at one at
+    least. Categories are ordered by slope over curvature plus category_smoothing, and
+    sides of theirs have category_l2 added to their curvatures.
     """
 
     max_leaf_nodes: int = 31

@@ -9,6 +9,8 @@ its own share of rows, then of columns, and they meet at barriers.
 
 from math import inf
 
+import numpy as np
+
 from peckorder._core.compiled.barrier import barrier_wait, share_of
 from peckorder._core.compiled.jit import compiled, inlined, inlined_exact
 from peckorder._core.typing import Floats, Ints
@@ -81,12 +83,19 @@ def scan_levels(slot: int, growth: Growth, rules: Rules, scratch: Ints) -> float
 
 @inlined_exact
 def scan_column(
-    thread: int, slot: int, side: int, c: int, columns: TiledColumns, rules: Rules, growth: Growth
+    thread: int,
+    slot: int,
+    side: int,
+    c: int,
+    limit: np.uint64,
+    columns: TiledColumns,
+    rules: Rules,
+    growth: Growth,
 ) -> None:
-    """Search a column for the best split of a leaf."""
+    """Search a column for the best split of a leaf, if its draw is below the limit."""
     leaf = leaf_of(slot, rules, growth)
     scratch, histogram = growth.scratch[thread], growth.histograms[slot, c]
-    if not splits.is_looked_at(growth.leaves[slot, NODE], c, rules):
+    if splits.draw(growth.leaves[slot, NODE], c, rules) >= limit:
         return
     if columns.is_category[c]:
         gain = splits.scan_categories(
@@ -156,6 +165,10 @@ def search_columns(
     large_too = large >= 0 and can_split(growth.leaves[large], rules)
     n_columns, histograms = columns.n_bins.shape[0], growth.histograms
     first, last = share_of(thread, n_threads, n_columns)
+    of_small = splits.drawn_below(growth.leaves[small, NODE], columns.n_bins, rules)
+    of_large = np.uint64(0)
+    if large_too:
+        of_large = splits.drawn_below(growth.leaves[large, NODE], columns.n_bins, rules)
     for c in range(first, last):
         n_bins = columns.n_bins[c]
         if n_bins == 0:
@@ -163,10 +176,10 @@ def search_columns(
         for k in range(growth.division[N_SHARES] - 1):
             add_histogram(n_bins, histograms[small, c], parts[k, c], 1)
         if small_too:
-            scan_column(thread, small, 0, c, columns, rules, growth)
+            scan_column(thread, small, 0, c, of_small, columns, rules, growth)
         if large_too:
             add_histogram(n_bins, histograms[large, c], histograms[small, c], -1)
-            scan_column(thread, large, 1, c, columns, rules, growth)
+            scan_column(thread, large, 1, c, of_large, columns, rules, growth)
 
 
 @inlined

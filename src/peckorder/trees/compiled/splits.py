@@ -33,8 +33,8 @@ class Rules(NamedTuple):
     """How trees grow.
 
     slope_unit and curvature_unit are the values of one unit of the sums; the lowest
-    row_bits bits of a mass count rows. A split looks
-    at a column with probability feature_share. Categories are ordered by
+    row_bits bits of a mass count rows. A split looks at a column with probability
+    feature_share, and at one column at least. Categories are ordered by
     ``slope / (curvature + smoothing)``, and sides of theirs get category_l2 more.
     """
 
@@ -105,17 +105,30 @@ def leaf_gain(leaf: Leaf, rules: Rules) -> float:
 
 
 @inlined_exact
-def is_looked_at(node: int, column: int, rules: Rules) -> bool:
-    """Return whether a split looks at a column: a function of seed, node and column."""
-    if rules.feature_share >= 1.0:
-        return True
+def draw(node: int, column: int, rules: Rules) -> np.uint64:
+    """Return a random number below 2**32: a function of seed, node and column."""
     z = np.uint64(rules.seed) + _GOLDEN * (np.uint64(node) + _ONE)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = z + _GOLDEN * (np.uint64(column) + _ONE)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    share = np.uint64(rules.feature_share * 4294967296.0)
-    return bool((z ^ (z >> np.uint64(31))) >> np.uint64(32) < share)
+    return np.uint64((z ^ (z >> np.uint64(31))) >> np.uint64(32))
+
+
+@inlined_exact
+def drawn_below(node: int, n_bins: Ints, rules: Rules) -> np.uint64:
+    """Return the number below which are the draws of the columns that a split looks at.
+
+    These are a share of the columns, and one at least. O(columns) time.
+    """
+    limit = np.uint64(rules.feature_share * 4294967296.0)
+    if rules.feature_share < 1.0:
+        least = _LOW_BITS
+        for c in range(n_bins.shape[0]):
+            if n_bins[c] > 0:
+                least = min(least, draw(node, c, rules))
+        limit = max(limit, least + _ONE)
+    return limit
 
 
 @inlined_exact
@@ -262,5 +275,9 @@ def scan_categories(
         if b == ABSTAINS:
             found[MISSING_ABOVE] = 1 if k <= last else 0
         elif k <= last:
+            found[CATEGORIES + (b >> 6)] |= np.int64(1) << np.int64(b & 63)
+    # Categories without rows here go the way of those that training did not have.
+    for b in range(n_bins if found[MISSING_ABOVE] == 1 else 0):
+        if rows_of(histogram[b, MASS], rules) == 0:
             found[CATEGORIES + (b >> 6)] |= np.int64(1) << np.int64(b & 63)
     return best
