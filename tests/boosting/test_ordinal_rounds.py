@@ -160,6 +160,14 @@ def test_a_class_may_weigh_next_to_nothing(light):
         assert (np.diff(booster.thresholds, axis=1) > 0.0).all()
 
 
+def test_steps_are_found_where_thresholds_all_but_meet():
+    thresholds, counts = 1e-9 * np.arange(4), np.array([1.0, 1e3, 1e3, 1e3, 1.0])
+    found = newton_step(thresholds, np.ones(4), np.zeros(4), counts)
+    assert np.isfinite(found).all()
+    assert (np.diff(found) > 0.0).all()
+    assert found[-1] - found[0] > thresholds[-1]
+
+
 @pytest.mark.parametrize("scale", [0.4, 1.0, 3.0])
 def test_log_odds_are_scaled_to_be_right(scale):
     rng = np.random.default_rng(0)

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from peckorder import Preferences, RankBoost, load
 from peckorder.exceptions import DataError
+from peckorder.io import from_bytes
 from peckorder.metrics import disagreement
 from support.helpers import exactly, same
 
@@ -139,6 +140,21 @@ def test_pairs_that_are_far_off_are_learnt_without_l2():
     assert np.abs(model.predict(X, offset=np.zeros(N))).max() <= 8.0 * 50
 
 
+@pytest.mark.filterwarnings("ignore:RankBoost. no feature divides")
+@pytest.mark.parametrize("gap", [20.0, 50.0, 200.0, 400.0, 900.0])
+def test_bounds_of_pairs_that_all_are_right_are_numbers(gap):
+    # Beyond 37 a logarithm of 1 + exp(-gap) has no digits, beyond 745 the loss is no number.
+    y = Y > 1
+    offset = np.where(y, gap, 0.0)
+    model = RankBoost(**SMALL, loss="logistic", n_rounds=3).fit(X, y, qid=QID, offset=offset)
+    least = max(np.log1p(np.exp(-gap)) / np.log(2.0), 1e-300)
+    np.testing.assert_allclose(model.bounds_[0], least, rtol=1e-7 if gap < 700 else 1.0)
+    assert np.isfinite(model.bounds_).all()
+    assert (np.diff(model.bounds_) <= 0.0).all()
+    again = from_bytes(model.to_bytes())
+    assert_array_equal(again.predict(X, offset=offset), model.predict(X, offset=offset))
+
+
 def test_huge_offsets_and_one_pair_are_learnt_from():
     offset = np.where(Y > 1, -900.0, 900.0)
     for loss in ("exponential", "logistic"):
@@ -227,7 +243,9 @@ def test_other_weak_rankings_follow_trees_only_from_scratch():
     model = fitted(warm_start=True)
     message = "RankBoost: weak must be as in the last fit with warm_start; got 'threshold'."
     with pytest.raises(ValueError, match=exactly(message)):
-        model.set_params(weak="threshold", n_rounds=30).fit(X, Y, qid=QID)
+        model.set_params(weak="threshold", n_rounds=30, max_leaf_nodes=15, min_samples_leaf=20).fit(
+            X, Y, qid=QID
+        )
     model.set_params(warm_start=False).fit(X, Y, qid=QID)
     assert not hasattr(model, "forest_")
     other = RankBoost(n_rounds=30).fit(X, Y, qid=QID)

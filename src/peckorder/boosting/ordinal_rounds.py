@@ -43,6 +43,8 @@ _BLOCK = 1 << 12
 _LONGEST_STEP = 8.0
 # Of the weight of all rows, what the curvature by a threshold is at least.
 _LEAST_CURVATURE = 1e-9
+# By what share the diagonal of second derivatives exceeds the others.
+_LEAST_EXCESS = 1e-12
 # Between thresholds, however little the class weighs that they enclose.
 _LEAST_GAP = 1e-9
 # By how much of itself a loss must fall to be better, and not by rounding.
@@ -272,6 +274,8 @@ def newton_step(thresholds: Floats, slope: Floats, curvature: Floats, counts: Fl
     banded[1, 1:] += stiffness
     banded[1, :-1] += stiffness
     banded[0, 1:] = -stiffness
+    # However stiff, the matrix is positive definite in spite of rounding.
+    banded[1] *= 1.0 + _LEAST_EXCESS
     step = -gradient / banded[1] if len(gradient) == 1 else -solveh_banded(banded, gradient)
     moved = np.diff(step)
     closing = np.max(-moved / gaps, initial=0.0)

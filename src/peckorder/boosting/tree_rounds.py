@@ -26,6 +26,8 @@ from peckorder.trees.growing import Grower, TreeOptions
 _LONGEST_STEP = 8.0
 # Of its slope, what the curvature of a row is at least.
 _LEAST_CURVATURE = 1e-6
+# Losses of pairs that all are right by hundreds are no numbers any more.
+_LEAST_LOSS = 1e-300
 # A step is halved so often until the bound does not rise.
 _MOST_HALVINGS = 40
 # Gains of grades are powers of two below infinity, and so are their sums.
@@ -141,7 +143,7 @@ class PairwiseLoss:
             self._scale = len(scores) / total if total > 0.0 else 0.0
             return self._exponential.move(scores)
         self._scale = 2.0 * len(scores) / round_weight if round_weight > 0.0 else 0.0
-        return log(loss) - log(weight * log(2.0)) if loss > 0.0 else -inf
+        return log(max(loss, _LEAST_LOSS)) - log(weight * log(2.0))
 
     def derivatives(self) -> tuple[Floats, Floats]:
         """Return the slopes and curvatures of rows."""

@@ -20,8 +20,8 @@ SUMS = 3
 SCORE, ROW_WEIGHT, SLOPE, CURVATURE = range(4)
 WORK = 4
 # Scores this close have exponentials that can be divided, and a quotient times _LARGE is
-# no infinity.
-_NARROW, _LARGE = 300.0, 1e150
+# no infinity. Of smaller numbers than _SMALL the cube does not count beside them.
+_NARROW, _LARGE, _SMALL = 300.0, 1e150, 1e-8
 
 
 class Swaps(NamedTuple):
@@ -162,7 +162,12 @@ def log_of_product(first: int, last: int, up: float, work: Floats) -> float:
     """Return the sum of log(1 + down / up) over positions: few logarithms of products."""
     total, product = 0.0, 1.0
     for i in range(first, last):
-        product *= 1.0 + work[SCORE, i] / up
+        share = work[SCORE, i] / up
+        if share < _SMALL:
+            # One more would lose its digits.
+            total += share - 0.5 * share * share
+            continue
+        product *= 1.0 + share
         if product > _LARGE:
             total += log(product)
             product = 1.0
