@@ -175,11 +175,12 @@ def search_columns(
             continue
         for k in range(growth.division[N_SHARES] - 1):
             add_histogram(n_bins, histograms[small, c], parts[k, c], 1)
-        if small_too:
-            scan_column(thread, small, 0, c, of_small, columns, rules, growth)
         if large_too:
             add_histogram(n_bins, histograms[large, c], histograms[small, c], -1)
-            scan_column(thread, large, 1, c, of_large, columns, rules, growth)
+        for side in range(2):
+            if small_too if side == 0 else large_too:
+                slot, limit = (small, of_small) if side == 0 else (large, of_large)
+                scan_column(thread, slot, side, c, limit, columns, rules, growth)
 
 
 @inlined
