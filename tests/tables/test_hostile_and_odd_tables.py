@@ -17,6 +17,7 @@ from peckorder._core import text_files
 from peckorder.datasets import load_letor
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
+from peckorder.tables.files.arrow import label_array
 from peckorder.tables.files.read import iter_columns, read_columns, write_columns
 from support.command_line import check_refused, run
 from support.tables import written
@@ -182,6 +183,7 @@ def test_small_files_take_little_memory(tmp_path):
         "objects of JSON must have the same names in all lines; got 30,001 names in 30,000 lines."
     )
     numbered = "features must be numbered up to 1048576 in a file of this size; got 2000000000."
+    columns = "a table must have at most 32,768 columns in a file of this size; got 125,001."
     cells = "rows times features must be at most 33554432 for this, and features 1048576; got 500"
     files = {
         written(tmp_path / "a.jsonl", names_that_differ(str)): names,
@@ -189,6 +191,7 @@ def test_small_files_take_little_memory(tmp_path):
         written(tmp_path / "far.letor", letor(30, 2_000_000_000)): numbered,
         written(tmp_path / "wide.letor", letor(500, 1 << 20)): f"{cells} times 1048576.",
         long_texts(tmp_path / "texts.parquet"): "50000 rows",
+        written(tmp_path / "wide.csv", ("," * 125_000 + "\n") * 3): columns,
     }
     for read in ("columns", "table"):
         paths = [path for path in files if read == "columns" or path.name != "wide.letor"]
@@ -305,3 +308,9 @@ def test_a_short_row_that_is_long_is_found(tmp_path):
     path = written(tmp_path / "t.csv", "a,b,c\n1,2,3\n1," + "x" * 300 + "\n")
     with pytest.raises(DataError, match=r"got 2 in line 3, '1,xxx[x.]*'\."):
         read_columns(path)
+
+
+def test_one_long_label_does_not_make_all_labels_long():
+    labels = ["x" * 1_000_000, *["a", "b"] * 30_000]
+    assert label_array(pa.array(labels)).tolist() == labels
+    assert label_array(pa.array(["a", "b"])).dtype == np.dtype("U1")

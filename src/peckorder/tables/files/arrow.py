@@ -25,6 +25,8 @@ from peckorder.tables.files.standard_streams import is_standard
 _MAGIC = b"PAR1"
 # No table is nested, but what is so a little is refused by the name of its column.
 _DEEPEST = 32
+# Texts with more characters are objects.
+_LONG = 256
 # A whole number of so many digits fits in 64 bits.
 _DIGITS = 18
 
@@ -319,7 +321,9 @@ def label_array(column: pa.Array) -> Array:
         return np.array(column.to_numpy(zero_copy_only=False))
     # Equal texts are decoded once.
     encoded = column.dictionary_encode()
-    names = np.array(encoded.dictionary.to_pylist() or [""])
+    texts = encoded.dictionary.to_pylist() or [""]
+    # NumPy's text has the length of the longest in every row.
+    names = np.array(texts, dtype=object if max(map(len, texts)) > _LONG else None)
     return names[encoded.indices.to_numpy(zero_copy_only=False)]  # type: ignore[no-any-return]
 
 

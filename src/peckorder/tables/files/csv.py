@@ -79,6 +79,7 @@ def csv_text(
     `names` are other names for the columns.
     """
     header = read_header(file.head, delimiter, names)
+    file.check_columns(len(header.names))
     return header, text_tables(file, header, range(len(header.names)), whole=whole)
 
 

@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 import pyarrow as pa
 
 from peckorder._core.errors import name_caller, refusal
-from peckorder._core.text_files import check_ratio
+from peckorder._core.text_files import check_ratio, most_bytes
 from peckorder.tables.columns import short
 from peckorder.tables.files.paths import check_is_file, name_of
 from peckorder.tables.files.standard_streams import is_standard
@@ -19,6 +19,9 @@ from peckorder.tables.files.standard_streams import is_standard
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEAD = 1 << 20
+# What Arrow needs for a column of text, even if it has no cells.
+_BYTES_PER_COLUMN = 1 << 14
+_MOST_COLUMNS = 1 << 15
 
 
 class Inflated(io.RawIOBase):
@@ -96,6 +99,17 @@ class Inflated(io.RawIOBase):
         file = pa.OSFile(name)
         file.seek(start)
         return file
+
+    def check_columns(self, n_columns: int) -> None:
+        """Refuse text with far more columns than real data of its size have."""
+        n_bytes = self._counted.n_read
+        name = getattr(self._raw, "name", None)
+        if isinstance(name, str) and Path(name).is_file():
+            n_bytes = Path(name).stat().st_size
+        most = max(_MOST_COLUMNS, most_bytes(n_bytes) // _BYTES_PER_COLUMN)
+        if n_columns > most:
+            rule = f"have at most {most:,} columns in a file of this size"
+            raise refusal("a table", rule, f"{n_columns:,}")
 
     def check_holds(self, size: int, compressed: int | None = None) -> None:
         """Raise if `size` bytes are more than a file of `compressed` bytes may hold.
