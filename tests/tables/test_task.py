@@ -8,7 +8,7 @@ from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.features import Coding, Scaling, matrix_of
 from peckorder.tables.roles import Role
-from peckorder.tables.task import recognise
+from peckorder.tables.task import ratings_of, recognise
 from support.tables import table, text
 
 N = 60
@@ -298,6 +298,17 @@ def test_amounts_in_text_can_be_predicted(cells, kind, unit):
     assert case.classes == ((1, 2, 3, 4) if kind == "ordinal" else None)
     if unit == "$":
         assert case.y[:2].tolist() == [1037.0, 1074.0]
+
+
+def test_ratings_may_be_amounts():
+    stars = np.array([f"{1 + k % 5} stars" for k in range(30)], dtype=object)
+    arrays = {"user": np.arange(30) // 6, "item": np.arange(30) % 6, "rating": stars}
+    columns = Columns(arrays, "made.csv")
+    task = recognise(columns)
+    assert task.kind == "ratings"
+    ratings, notes = ratings_of(columns, task)
+    assert notes == ("'rating' is text that was read as numbers (unit: stars).",)
+    assert sorted(set(ratings.csr.data.tolist())) == [1, 2, 3, 4, 5]
 
 
 def test_text_of_many_values_is_no_list_of_classes():

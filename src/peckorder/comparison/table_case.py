@@ -31,7 +31,8 @@ from peckorder.tables.coders import ByTarget, Coder, Dates, OneHot
 from peckorder.tables.columns import Columns, counted, cut_out, drawn, is_empty, numeric
 from peckorder.tables.features import Coding
 from peckorder.tables.roles import ColumnRole
-from peckorder.tables.task import Task, with_amounts
+from peckorder.tables.task import Task
+from peckorder.tables.text_cells import with_amounts
 
 FEWEST_ROWS: Final = 10
 # More are compared on a sample: rankers of many rows differ little from those of some.

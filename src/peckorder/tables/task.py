@@ -23,7 +23,7 @@ from peckorder.tables.columns import (
     split_names,
 )
 from peckorder.tables.roles import ColumnRole, Role, find_query, find_target, given_columns
-from peckorder.tables.text_cells import amounts, order_of_words
+from peckorder.tables.text_cells import amount_notes, order_of_words, slip_among, with_amounts
 
 TASKS: Final = ("ordinal", "magnitude", "graded", "ratings")
 # What rankers of scores learn: grades if there are queries, else magnitudes.
@@ -155,11 +155,12 @@ def _ratings(
         raise refusal(
             "user, item and rating", "be three columns", f"{user!r}, {item!r} and {rating!r}"
         )
-    if not numeric(table.arrays[rating]):
+    notes = amount_notes(table, rating)
+    if not numeric(table.arrays[rating]) and not notes:
         if not wanted:
             return None
         raise refusal("rating", "be a column of numbers", f"{rating!r}, which is text")
-    return Task("ratings", rating, user=user, item=item)
+    return Task("ratings", rating, user=user, item=item, notes=notes, has_amounts=bool(notes))
 
 
 def _shaped_ratings(table: Columns) -> dict[str, str]:
@@ -215,13 +216,9 @@ def _rows(
             "have a column to predict and one to learn from",
             ", ".join(table.names) or "none",
         )
-    labels = table.arrays[target]
-    # Those of which the file tells the order are classes.
-    has_order = classes is not None or target in {*table.levels, *table.orders}
-    found = None if has_order else amounts(labels)
-    if found is not None:
-        labels = found[1]
-        notes.append(f"{target!r} is text that was read as numbers (unit: {found[0].unit}).")
+    of_amounts = amount_notes(table, target) if classes is None else ()
+    labels = (with_amounts(table, target) if of_amounts else table).arrays[target]
+    notes += of_amounts
     if task == SCORES:
         task = SCORES[query is None]
     kind = task if isinstance(task, str) else kind_of_labels(labels, query, classes)
@@ -253,24 +250,8 @@ def _rows(
             f"{distinct(labels).tolist()!r} in {target!r}",
         )
     features = tuple(name for name in others if name != target)
-    return Task(
-        kind,
-        target,
-        query,
-        user,
-        features=features,
-        classes=ordered,
-        notes=tuple(notes),
-        has_amounts=found is not None,
-    )
-
-
-def with_amounts(columns: Columns, target: str) -> Columns:
-    """Return columns with numbers in place of a target that is amounts in text."""
-    found = amounts(columns.arrays[target])
-    if found is None:
-        return columns
-    return replace(columns, arrays={**columns.arrays, target: found[1]})
+    told: dict[str, Any] = {"notes": tuple(notes), "has_amounts": bool(of_amounts)}
+    return Task(kind, target, query, user, features=features, classes=ordered, **told)
 
 
 def _guessed_classes(table: Columns, target: str, values: Sequence[str]) -> tuple[str, ...] | None:
@@ -361,8 +342,6 @@ def _why(name: str, task: Task, columns: Columns) -> str:
 
 
 _MAX_SHOWN = 12
-# At most this share of labels that are no numbers may be slips.
-_FEW = 0.1
 
 
 def ordered_classes(
@@ -413,25 +392,6 @@ def ordered_classes(
     return ordered
 
 
-def slip_among(labels: Sequence[Hashable]) -> str:
-    """Point at the first text among labels that are numbers, all but a few."""
-    known = [label for label in labels if label is not None]
-    wrong = [label for label in known if not _is_number(label)]
-    if not wrong or len(wrong) > max(1, _FEW * len(known)) or len(known) < 3:
-        return ""
-    row = list(labels).index(wrong[0]) + 1
-    others = "all other" if len(wrong) == 1 else f"all but {len(wrong)}"
-    return f" Or mend {wrong[0]!r} in row {row}: {others} labels are numbers."
-
-
-def _is_number(label: Hashable) -> bool:
-    try:
-        float(label)  # type: ignore[arg-type]
-    except ValueError:
-        return False
-    return True
-
-
 def whole_if_it_is(value: Hashable) -> Hashable:
     """Return a number as an integer where it is one."""
     number: Any = value  # a large integer is more exact than a float
@@ -457,6 +417,8 @@ def ratings_of(columns: Columns, task: Task) -> tuple[Ratings, tuple[str, ...]]:
     same person the later row counts.
     """
     user, item = columns.arrays[str(task.user)], columns.arrays[str(task.item)]
+    if task.has_amounts:
+        columns = with_amounts(columns, task.target)
     value = columns.arrays[task.target].astype(np.float64)
     known = np.isfinite(value) & _given(user) & _given(item)
     notes = [*columns.notes, *task.notes]

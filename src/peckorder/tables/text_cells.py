@@ -1,7 +1,8 @@
 """What text stands for in a whole column: amounts, dates, words that have an order."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from math import isfinite
 from typing import Final, NamedTuple, Self
@@ -10,6 +11,7 @@ import numpy as np
 
 from peckorder._core.cells import GAPS, number_of
 from peckorder._core.typing import Array, Floats
+from peckorder.tables.columns import Columns
 
 _GAPS: Final = frozenset(GAPS)
 _SYMBOLS: Final = "$€£¥₹"
@@ -113,6 +115,22 @@ def amounts(column: Array) -> tuple[AmountForm, Floats] | None:
     if form is None:
         return None
     return form, np.array([form.parse(cell) if cell in texts else np.nan for cell in cells], float)
+
+
+def amount_notes(table: Columns, target: str) -> tuple[str, ...]:
+    """Return a note if a target is amounts in text; not if the file tells its order."""
+    has_order = target in {*table.levels, *table.orders}
+    found = None if has_order else amounts(table.arrays[target])
+    unit = None if found is None else found[0].unit
+    return () if unit is None else (f"{target!r} is text that was read as numbers (unit: {unit}).",)
+
+
+def with_amounts(columns: Columns, target: str) -> Columns:
+    """Return columns with numbers in place of a target that is amounts in text."""
+    found = amounts(columns.arrays[target])
+    if found is None:
+        return columns
+    return replace(columns, arrays={**columns.arrays, target: found[1]})
 
 
 def _unit(match: re.Match[str]) -> str:
@@ -265,3 +283,26 @@ def order_of_words(texts: Iterable[str]) -> tuple[str, ...] | None:
         if None not in found and len(found) == len(plain):
             return tuple(sorted(plain, key=lambda text: steps[plain[text]]))
     return None
+
+
+# At most this share of labels that are no numbers may be slips.
+_FEW: Final = 0.1
+
+
+def slip_among(labels: Sequence[Hashable]) -> str:
+    """Point at the first text among labels that are numbers, all but a few."""
+    known = [label for label in labels if label is not None]
+    wrong = [label for label in known if not _is_number(label)]
+    if not wrong or len(wrong) > max(1, _FEW * len(known)) or len(known) < 3:
+        return ""
+    row = list(labels).index(wrong[0]) + 1
+    others = "all other" if len(wrong) == 1 else f"all but {len(wrong)}"
+    return f" Or mend {wrong[0]!r} in row {row}: {others} labels are numbers."
+
+
+def _is_number(label: Hashable) -> bool:
+    try:
+        float(label)  # type: ignore[arg-type]
+    except ValueError:
+        return False
+    return True

@@ -36,8 +36,8 @@ from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
 from peckorder.tables.roles import ColumnRole, Role, column_of
-from peckorder.tables.task import MOST_CLASSES, MOST_GRADES, whole_if_it_is, with_amounts
-from peckorder.tables.text_cells import order_of_words
+from peckorder.tables.task import MOST_CLASSES, MOST_GRADES, whole_if_it_is
+from peckorder.tables.text_cells import order_of_words, with_amounts
 
 _LISTS: Final = ("ndcg@10", "ap", "rr")
 # No grade is 0, as of ratings: none says which rows are good. Those below 0 are no gains.
