@@ -279,3 +279,37 @@ def test_the_figure_of_fused_runs_is_the_one_announced(tmp_path, capsys, ranker)
     judge = ("--qrels", tmp_path / "test" / "qrels.txt", "-m", "ndcg@10", "--json")
     value = result_of(capsys, "evaluate", out, *judge)["metrics"]["ndcg@10"]
     check_as_announced((value["mean"], (value["high"] - value["low"]) / 2), expected)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "jsonl"])
+def test_decimal_commas_of_targets_do_not_become_thousands(tmp_path, capsys, suffix):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 2)).round(3), columns=["a", "b"])
+    labels = frame["a"] + 0.1 * frame["b"] + 5
+    frame["price"] = [f"{label:.3f}".replace(".", ",") for label in labels]
+    frame["note"] = frame["price"]
+    data, model, out = tmp_path / "t.csv", tmp_path / "m.peckorder", tmp_path / f"o.{suffix}"
+    frame.to_csv(data, sep=";", decimal=",", index=False)
+    fit = ("fit", data, "--ranker", "MPRank", "--target", "price", "--drop", "note", "--quiet")
+    assert run(*fit, "-o", model) == 0
+    assert run("rank", model, data, "-o", out, "--quiet") == 0
+    words = ("evaluate", out, "--model", model, "-m", "rmse", "--json")
+    assert result_of(capsys, *words)["metrics"]["rmse"]["mean"] < 0.1
+    if suffix == "csv":  # other columns are copied
+        assert pd.read_csv(out, dtype=str)["note"].tolist() == frame["note"].tolist()
+
+
+@pytest.mark.parametrize("name", ["t.arff", "t.xlsx"])
+def test_what_is_only_read_is_ranked_as_csv(trained, tmp_path, capsys, name):
+    frame = pd.read_csv(trained / "w.csv")[:9]
+    if name == "t.xlsx":
+        pytest.importorskip("openpyxl")
+        frame.to_excel(tmp_path / name, index=False)
+    else:
+        names = "".join(f"@attribute {column} string\n" for column in frame)
+        rows = frame.to_csv(index=False, header=False)
+        written(tmp_path / name, f"@relation r\n{names}@data\n{rows}")
+    assert run("rank", trained / "p.peckorder", tmp_path / name, "--quiet") == 0
+    first, *others = capsys.readouterr().out.splitlines()
+    assert "score" in first.split(",")
+    assert len(others) == 9

@@ -315,3 +315,15 @@ def test_weights_beside_a_file_are_told_not_to_be_used(tmp_path, capsys):
     assert "qid: query (its name)" in shown
     assert f"The queries are those of {path}.query" in shown
     assert f"{path}.weight: not used." in shown
+
+
+@pytest.mark.parametrize("mark", ["\t", ",", " "])
+def test_labels_come_first_in_a_file_of_lightgbm(tmp_path, mark):
+    rows = np.random.default_rng(0).normal(size=(40, 2)).round(3)
+    lines = (mark.join(map(str, (k % 3, *row))) + "\n" for k, row in enumerate(rows.tolist()))
+    path = written(tmp_path / "rank.train", "".join(lines))
+    assert recognise(read_columns(path)).target == "column 3"
+    written(tmp_path / "rank.train.query", "10\n" * 4)
+    task = recognise(read_columns(path))
+    assert (task.kind, task.target, task.query) == ("graded", "column 1", "qid")
+    assert "'column 1' is to be predicted because it comes first (--target NAME)." in task.notes

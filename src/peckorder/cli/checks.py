@@ -22,7 +22,13 @@ from peckorder.cli.options import (
     OutputOptions,
     RankOptions,
 )
-from peckorder.tables.files.paths import check_is_file, check_target, format_of, format_to_write
+from peckorder.tables.files.paths import (
+    READ_ONLY,
+    check_is_file,
+    check_target,
+    format_of,
+    format_to_write,
+)
 from peckorder.tables.files.standard_streams import is_standard
 
 _TIES: Final = ("expected", "best", "worst", "order", "docid")
@@ -168,14 +174,15 @@ def _check_encodable(what: str, *paths: PathLike) -> None:
 
 
 def out_format(options: RankOptions, files: tuple[str, ...]) -> str:
-    """Return the format to write: as given, by the name, or that of the input."""
+    """Return the format to write: as given, by the name, or that of the input, else CSV."""
     if options.out_format is not None or not is_standard(options.out):
         advice = " Or say what it is, as by --out-format csv."
         return format_to_write(options.out, options.out_format, advice=advice)
     if not files:
         return "csv"
     file = files[0] if len(files) == 1 else "the.run"
-    return format_of(file, options.format) or "csv"
+    read = format_of(file, options.format)
+    return "csv" if read is None or read in READ_ONLY else read
 
 
 def _check_model_out(option: str, path: Path) -> None:

@@ -207,7 +207,7 @@ def _rows(
         notes += found_notes
     if target is None and others:
         is_unnamed = words.are_unnamed(others)
-        target = _unnamed_target(table, others) if is_unnamed else others[-1]
+        target = _unnamed_target(table, others, query) if is_unnamed else others[-1]
         place = "last" if target == others[-1] else "first"
         notes.append(f"{target!r} is to be predicted because it comes {place} (--target NAME).")
     if target is None or len(others) < 2:
@@ -286,10 +286,15 @@ def _people(table: Columns, query: str | None, given: Mapping[str, str]) -> str 
     return user
 
 
-def _unnamed_target(table: Columns, names: list[str]) -> str | None:
-    """Of columns without names take the last, if it may be one, else the first."""
+def _unnamed_target(table: Columns, names: list[str], query: str | None) -> str:
+    """Of columns without names take the last, if it may be one, else the first.
+
+    Where queries are named, they are those of a file of LightGBM beside the table, in
+    which labels come first.
+    """
     last, first = table.arrays[names[-1]], table.arrays[names[0]]
-    return names[0] if not numeric(last) and numeric(first) else names[-1]
+    is_first = query == "qid" or not numeric(last)
+    return names[0] if is_first and numeric(first) else names[-1]
 
 
 def kind_of_labels(labels: Array, query: str | None, classes: tuple[Hashable, ...] | None) -> str:

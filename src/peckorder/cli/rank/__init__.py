@@ -91,8 +91,9 @@ def _blocks(
     elif file is None:
         raise refusal("file", "be given for this model", "none")
     else:
-        scored = scored_blocks(ModelRows.of(ranker), file, options, notes)
-        blocks = listed_blocks(scored, options, notes, known_columns(ranker))
+        known = known_columns(ranker)
+        scored = scored_blocks(ModelRows.of(ranker), file, options, notes, known)
+        blocks = listed_blocks(scored, options, notes, known)
     has_types = not is_fusion and file is not None and options.out_format in TYPED
     if has_types and file_format(str(file), options.format) in ("csv", "tsv"):
         ids = (options.qid, options.docid, options.user, options.item)

@@ -37,11 +37,15 @@ _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
 
 def scored_blocks(
-    model_rows: ModelRows, file: str, options: RankOptions, notes: Notes
+    model_rows: ModelRows,
+    file: str,
+    options: RankOptions,
+    notes: Notes,
+    known: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Columns]:
-    """Yield the columns of rows that are kept, with scores."""
+    """Yield the columns of rows that are kept, with scores; `known` as in `listed_blocks`."""
     n_before = 0
-    for kept, X in _rows(model_rows, file, options, notes):
+    for kept, X in _rows(model_rows, file, options, notes, known):
         if n_before == 0:
             given_columns(kept, {"qid": options.qid})
         added = model_rows.added(X)
@@ -66,7 +70,7 @@ def without_added(columns: Columns, notes: Notes | None) -> Columns:
 
 
 def _rows(
-    model_rows: ModelRows, file: str, options: RankOptions, notes: Notes
+    model_rows: ModelRows, file: str, options: RankOptions, notes: Notes, known: Mapping[str, str]
 ) -> Iterator[tuple[Columns, Matrix]]:
     """Yield the columns of rows that are kept, and features."""
     n_before, source = 0, name_of(file)
@@ -89,6 +93,7 @@ def _rows(
         format=options.format,
         numbers=numbers,
         names=separate_columns(options.columns),
+        points=[name for option, name in known.items() if option == "target"],
     ):
         X = model_rows.matrix(columns, n_before)
         sources = model_rows.sources(columns.source, columns.names)

@@ -5,7 +5,7 @@ whether a file is read whole or in blocks, so that `rank` reads what a model was
 to.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -118,6 +118,16 @@ def decimals(column: pa.ChunkedArray, *, has_commas: bool = False) -> pa.Chunked
     if found is None and has_commas and not _n(bare, "[.]"):
         found = _cast(pc.replace_substring_regex(bare, COMMA, r"\1.\2"), pa.float64())
     return found
+
+
+def with_points(tables: Iterable[pa.Table], names: Collection[str]) -> Iterator[pa.Table]:
+    """Yield rows with decimal points in place of commas, in columns of text so named."""
+    for table in tables:
+        columns = {name: table[name] for name in table.column_names}
+        for name in filter(columns.__contains__, names):
+            if pa.types.is_string(columns[name].type):
+                columns[name] = pc.replace_substring_regex(columns[name], COMMA, r"\1.\2")
+        yield pa.table(columns)
 
 
 def flags(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

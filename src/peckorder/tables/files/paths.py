@@ -13,7 +13,7 @@ from peckorder.tables.files.standard_streams import is_standard
 
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "letor", "run", "qrels", "arff", "xlsx")
 # What is read only.
-_READ = ("arff", "xlsx")
+READ_ONLY = ("arff", "xlsx")
 _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -93,9 +93,9 @@ def format_to_write(
 
     `advice` is the hint of the refusal of other suffixes.
     """
-    suffixes = [suffix for suffix, name in _SUFFIXES.items() if name not in _READ]
-    if format in _READ:
-        formats = [name for name in FORMATS if name not in _READ]
+    suffixes = [suffix for suffix, name in _SUFFIXES.items() if name not in READ_ONLY]
+    if format in READ_ONLY:
+        formats = [name for name in FORMATS if name not in READ_ONLY]
         with named(str(path)):
             raise refusal("the format", f"be one of {', '.join(formats)} to be written", format)
     if format is not None or is_standard(path) or _suffix(path) in suffixes:

@@ -15,6 +15,7 @@ from peckorder._core.errors import refusal
 from peckorder.datasets import Documents
 from peckorder.tables.columns import Columns, short
 from peckorder.tables.files.arrow import json_blocks, parquet_blocks, to_columns
+from peckorder.tables.files.arrow_cells import with_points
 from peckorder.tables.files.csv import (
     Header,
     Numbers,
@@ -96,18 +97,20 @@ def iter_columns(
     format: str | None = None,
     numbers: Numbers = (),
     names: tuple[str, ...] | None = None,
+    points: Collection[str] = (),
 ) -> Iterator[Columns]:
     """Yield blocks of at most `rows` rows, for files larger than memory.
 
     Runs and qrels are read at once. `numbers` are columns of numbers, or a function that
     returns them, given all names. All other columns of a CSV file are text, unchanged:
-    some of the rows are not enough to infer a type.
+    some of the rows are not enough to infer a type. Only decimal commas of the columns
+    `points` become points, since in other files they would stand between thousands.
     """
     known_format = format_of(path, format)
     previous, sidecar, n_before = None, sidecar_of(path), 0
     with opened(path, streamed=True) as file:
         table_format = known_format or guess_format(file.head)
-        for block in _blocks(table_format, path, file, rows, numbers, names):
+        for block in _blocks(table_format, path, file, rows, numbers, names, points):
             if len(block) == 0:
                 continue
             if previous is not None:
@@ -191,7 +194,10 @@ def guess_format(head: bytes) -> str:
     # Nor are all cells of runs and qrels numbers, unless the second is 0.
     are_numbers = all(is_number(word.decode("utf-8", "replace")) for word in words)
     is_trec = words[1:2] in ([b"Q0"], [b"0"]) or not (has_delimiter or are_numbers)
-    is_trec = is_trec and b"," not in first
+    # A line of names has no grade, nor a rank and a score.
+    numbers_at = {4: [3], 6: [3, 4]}.get(len(words), [])
+    has_numbers = any(is_number(words[k].decode("utf-8", "replace")) for k in numbers_at)
+    is_trec = is_trec and b"," not in first and (has_numbers or words[1:2] == [b"Q0"])
     return {4: "qrels", 6: "run"}.get(len(words), "csv") if is_trec else "csv"
 
 
@@ -269,6 +275,7 @@ def _blocks(
     rows: int | None,
     numbers: Numbers,
     names: tuple[str, ...] | None,
+    points: Collection[str] = (),
 ) -> Iterator[Columns]:
     """Yield rows in blocks; all at once, unless they are CSV, if `rows` is None."""
     blocks: Iterable[Columns]
@@ -291,6 +298,7 @@ def _blocks(
                 _check_arff(table_format, file)
                 header, text = csv_text(file, _DELIMITERS[table_format], names)
             tables, names = with_numbers(header, text, numbers), None
+            tables = with_points(tables, points) if header.has_commas else tables
         elif table_format == "parquet":
             tables = parquet_blocks(path, file, rows)
         else:
