@@ -196,6 +196,10 @@ DATA = {
         {"offset": with_value(ONES, -np.inf)},
         "offset must be finite; got -inf in row 1.",
     ),
+    "offsets too far apart": (
+        {"offset": with_value(with_value(ONES, 1e308), -1e308, 2)},
+        "offset must have finite differences; got -1e+308 and 1e+308.",
+    ),
     "words as offset": ({"offset": "abc"}, "offset must be numbers; got 'abc'."),
     "rows there are not": (
         {"y": Preferences([0, 12], [1, 2]), "qid": None},

@@ -33,6 +33,9 @@ from peckorder.trees.explain import contributions, expected_score
 from peckorder.trees.features import TreeFeatures
 from peckorder.trees.forest import Forest
 
+# Half of the largest difference of two numbers.
+_LARGEST_HALF = 0.5 * np.finfo(np.float64).max
+
 
 @entry
 class RankBoost(ScoreEstimator, stored=True):
@@ -400,6 +403,9 @@ class RankBoost(ScoreEstimator, stored=True):
         n_rows = X.shape[0]
         weight = checked_weight(sample_weight, n_rows)
         start = None if offset is None else checked_offset(offset, n_rows)
+        if start is not None and 0.5 * start.max() - 0.5 * start.min() > _LARGEST_HALF:
+            low, high = float(start.min()), float(start.max())
+            raise refusal("offset", "have finite differences", f"{low} and {high}")
         preferences = self._preferences(y, qid, n_rows)
         stopping = None
         if self.validation_fraction is not None:
