@@ -11,7 +11,8 @@ from peckorder.tables.features import Coding, matrix_of
 from peckorder.tables.files.arrow_cells import numbers, remark, typed, whole_ids
 from peckorder.tables.files.runs import run_names
 from peckorder.tables.model_rows import contributions
-from peckorder.tables.task import ordered_classes, ratings_of, recognise, slip_among
+from peckorder.tables.task import ordered_classes, ratings_of, recognise
+from peckorder.tables.text_cells import slip_among
 from support.tables import table
 
 
