@@ -63,6 +63,22 @@ def test_they_come_back_to_the_bit(name, way):
         np.testing.assert_allclose(constant, constant[0], atol=1e-5)
 
 
+def test_trees_that_are_leaves_come_back():
+    # Rows that are all alike or too few; classes of which all rows are sure.
+    pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    kind, level = third_party.LightGBM, np.digitize(X[:, 0], [-1.0, 0.0])
+    for model in (
+        kind(n_estimators=3).fit(np.ones_like(X), HEIGHT),
+        kind(n_estimators=3, classes=[0, 1, 2]).fit(X[:15], level[:15]),
+        kind(n_estimators=300, learning_rate=0.3, classes=[0, 1, 2]).fit(X, level),
+    ):
+        assert b"num_leaves=1\n" in model._text(model.model_)
+        again = peckorder.io.from_bytes(model.to_bytes())
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        if model.classes is not None:
+            np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_library_that_is_not_installed_is_named(name, monkeypatch):
     content = fitted(name, "values").to_bytes()

@@ -173,12 +173,11 @@ def _check_tree(number: int, text: str, n_features: int) -> None:
         and np.isin(decision, (0, 2, 4, 6, 8, 10)).all()
         and all(((side < 0) | (side > node)).all() for side in (left, right))
     )
-    # Leaf k is -1 - k: all numbers but the root's, each once.
-    children = np.sort(np.concatenate([left, right]))
-    fits = fits and np.array_equal(
-        children, np.delete(np.arange(-n_leaves, n_leaves - 1), n_leaves)
-    )
-    require(bool(fits or (n_leaves == 1 and not len(children))), "trees that can be followed")
+    # Leaf k is -1 - k: all numbers but the root's, each once; a leaf alone is the root.
+    every = np.arange(-n_leaves, n_leaves - 1)
+    below = every[every != 0] if n_leaves > 1 else every[:0]
+    fits = fits and np.array_equal(np.sort(np.concatenate([left, right])), below)
+    require(bool(fits), "trees that can be followed")
 
 
 def _entries(text: str, names: set[str]) -> dict[str, str]:
