@@ -274,19 +274,19 @@ def test_the_number_of_threads_is_put_back_after_many_at_once():
     assert blas_threads() == before
 
 
+FITTED = MPRank().fit(X, Y)
 SMALL = {
     "MPRank": lambda: MPRank().fit(X, Y),
     "MPRank, kernel": lambda: MPRank(kernel="rbf").fit(X, Y),
     "MPRank.partial_fit": lambda: MPRank().partial_fit(X, Y),
-    "pairs left out": lambda: FITTED.leave_pair_out_error(),
-    "rows left out": lambda: FITTED.leave_one_out_predictions(),
+    "pairs left out": FITTED.leave_pair_out_error,
+    "rows left out": FITTED.leave_one_out_predictions,
     "MPRankCV": lambda: MPRankCV().fit(X, Y),
     "SVRank": lambda: SVRank().fit(X, Y),
     "a person": lambda: KernelModel.learn(KERNEL, np.arange(9), np.arange(9.0), None),
     "scores of a person": lambda: PERSON.scores(slice(None)),
     "a fleet": lambda: learn_people(ON_ROWS, [0, 1]),
 }
-FITTED = MPRank().fit(X, Y)
 KERNEL = ItemKernel(X[:20], sparse.csc_array((2, 20), dtype=np.float32), None)
 PERSON = KernelModel(KERNEL, np.arange(9), np.arange(9.0), 0.0, 1.0)
 _RATINGS = Ratings([0, 0, 1, 1], [0, 1, 0, 1], [1.0, 2.0, 3.0, 5.0])
