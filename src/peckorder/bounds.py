@@ -20,6 +20,8 @@ from peckorder._core.validation import (
     one_or_two,
     open_fraction,
     positive,
+    rows_without_gaps,
+    unmasked,
     whole,
 )
 from peckorder.feedback import Scale, read_labels
@@ -86,7 +88,11 @@ def prank_mistake_bound(
     (2.0, 2.0)
     """
     rows: Matrix = check_array(
-        X, accept_sparse="csr", dtype=np.float64, estimator=caller(), input_name="X"
+        rows_without_gaps(X),
+        accept_sparse="csr",
+        dtype=np.float64,
+        estimator=caller(),
+        input_name="X",
     )
     column = read_labels(y)
     column.check_length(rows.shape[0])
@@ -309,6 +315,7 @@ def _count(number: int) -> float:
 
 
 def _vector(name: str, values: ArrayLike, size: int, rule: str) -> Floats:
+    unmasked(name, values)
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

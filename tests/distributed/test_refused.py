@@ -115,6 +115,15 @@ class TestPartitions:
             fit(estimator, X, y, qid=da.from_array(np.repeat([1, 2], 3), 3))
         assert error.value.__notes__ == ["This is of partition 1."]
 
+    @pytest.mark.parametrize("name", ["X", "y"])
+    def test_masked_values(self, client, name):
+        X, y = rows()
+        given = {"X": X, "y": y}
+        masked = np.ma.masked_equal(np.asarray(given[name]), np.asarray(given[name]).ravel()[0])
+        given[name] = da.from_array(masked, given[name].chunks, asarray=False)
+        with pytest.raises(DataError, match=f"{name} must be without masked values; got one in"):
+            fit(MPRank(), given["X"], given["y"])
+
     def test_no_rows_at_all(self, client):
         X, y = rows()
         with pytest.raises(DataError, match="must have rows; got 1 partitions"):

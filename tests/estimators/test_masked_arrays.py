@@ -1,5 +1,7 @@
 """Masked arrays: missing where missing has a meaning, refused everywhere else."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,12 +18,16 @@ from peckorder import (
     RankBoost,
     Ratings,
     SVRank,
+    TableRanker,
     WidrowHoff,
     losses,
     metrics,
 )
+from peckorder.bounds import prank_mistake_bound
 from peckorder.collaborative import ItemMean
+from peckorder.datasets import dump_letor
 from peckorder.exceptions import DataError
+from peckorder.streams import from_arrays
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -93,6 +99,21 @@ def test_a_masked_value_is_missing_for_rankboost(dtype):
     assert np.array_equal(model.predict(np.ma.array(whole, mask=MASK)), other.predict(gaps))
 
 
+@pytest.mark.parametrize("kind", [float, int, object, str])
+def test_a_masked_cell_of_a_table_is_missing(kind):
+    whole = np.round(10 * X).astype(int).astype(kind)
+    gaps = whole.astype(object)
+    gaps[MASK] = None
+    table = np.ma.array(whole, mask=MASK)
+    model, wanted = TableRanker(MPRank()).fit(table, Y), TableRanker(MPRank()).fit(gaps, Y)
+    assert np.array_equal(model.predict(table), wanted.predict(gaps))
+
+
+def test_a_masked_feature_is_null_in_letor(tmp_path):
+    dump_letor(ROWS[4:5], [1], tmp_path / "t.letor")
+    assert " 2:NULL " in (tmp_path / "t.letor").read_text()
+
+
 def test_a_masked_rating_is_none():
     masked = ItemMean().fit(ROWS, COLUMN)
     gaps = ItemMean().fit(ROWS.filled(np.nan), COLUMN.filled(np.nan))
@@ -116,6 +137,15 @@ def test_a_masked_rating_is_none():
         (lambda: metrics.rank_loss(COLUMN, Y), "y_true"),
         (lambda: metrics.kendall_tau(Y, COLUMN), "y_score"),
         (lambda: losses.pair_loss("mp", COLUMN, Y), "scores"),
+        (lambda: from_arrays(ROWS, Y), "X"),
+        (lambda: from_arrays(X, COLUMN), "y"),
+        (lambda: from_arrays(X, Y, COLUMN), "qid"),
+        (lambda: from_arrays(X, Y, weight=COLUMN), "weight"),
+        (lambda: dump_letor(X, COLUMN, os.devnull), "y"),
+        (lambda: dump_letor(X, Y, os.devnull, qid=COLUMN), "qid"),
+        (lambda: prank_mistake_bound(ROWS, Y, [1, 1, 1], [0, 0]), "X"),
+        (lambda: prank_mistake_bound(X, Y, ROWS[4], [0, 0]), "coef"),
+        (lambda: PRank().fit(X, Y, coef_init=ROWS[4]), "coef_init"),
         (lambda: Preferences(np.ma.array([0, 1], mask=[0, 1]), [2, 3]), "better"),
         (lambda: Preferences([0, 1], [2, 3], np.ma.array([1.0, 1], mask=[0, 1])), "weight"),
         (lambda: Ratings([1, 2], [1, 2], np.ma.array([1.0, 2], mask=[0, 1])), "value"),
@@ -134,6 +164,10 @@ FORMS = [np.asarray, pd.DataFrame, pl.DataFrame, lambda X: list(map(list, X))]
 FORMS.append(lambda X: np.fromiter(X.ravel(), object).reshape(X.shape))
 
 
+def masked_dates(X):
+    return np.ma.array(np.where(np.isnat(X), X[0, 0], X), mask=np.isnat(X))
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("estimator", ESTIMATORS[:-2], ids=name_of)
 def test_missing_dates_are_refused(estimator, form):
@@ -141,7 +175,7 @@ def test_missing_dates_are_refused(estimator, form):
         clone(estimator).fit(form(DATES), Y)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*FORMS, masked_dates])
 def test_a_missing_date_is_missing_for_rankboost(form):
     numbers = np.where(np.isnat(DATES), np.nan, DATES.astype(float))
     model, wanted = RankBoost(n_rounds=3).fit(form(DATES), Y), RankBoost(n_rounds=3)

@@ -243,16 +243,25 @@ def _are_nat(dates: Array) -> Bools:
 
 
 def masked_as_nan(X: MatrixLike) -> MatrixLike:
-    """Return X, NaN for values that are masked in an array, and for missing dates."""
+    """Return X, NaN for values that are masked in an array, and for missing dates.
+
+    None for masked text, or other objects.
+    """
+    if isinstance(X, list | tuple) and any(map(_is_masked, X)):
+        X = np.ma.stack(X)
+    if _is_masked(X):
+        masked: Any = X
+        if masked.dtype.kind in "biuf":
+            dtype = np.float32 if masked.dtype == np.float32 else np.float64
+            return np.asarray(masked.astype(dtype).filled(np.nan))
+        if masked.dtype.kind in "mM":
+            X = masked.filled(np.array("NaT", masked.dtype))
+        else:
+            X = masked.astype(object).filled(None)
     dates = _dates(X)
     if dates is not None and (is_missing := _are_nat(dates)).any():
         return np.where(is_missing, np.nan, dates.astype(np.float64))
-    if isinstance(X, list | tuple) and any(map(_is_masked, X)):
-        X = np.ma.stack(X)
-    if not (isinstance(X, np.ma.MaskedArray) and _is_masked(X)):
-        return _without_fill(X)
-    dtype = np.float32 if X.dtype == np.float32 else np.float64
-    return np.asarray(np.ma.filled(X.astype(dtype), np.nan))
+    return _without_fill(X)
 
 
 def numbers(name: str, values: object, *, finite: bool = False) -> Floats:

@@ -13,7 +13,7 @@ from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Array, Floats, Ints, MatrixLike, Rows, Seed, VectorLike
-from peckorder._core.validation import Rules, count_rows, one_of
+from peckorder._core.validation import Rules, count_rows, one_of, unmasked
 from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.ordinal.learners.kernel_prank import KernelPRankLearner, KernelVotedLearner
 from peckorder.ordinal.learners.polynomial import FEW, Monomials, PolynomialLearner, n_monomials
@@ -121,6 +121,7 @@ def _has_one_score(estimator: "PRank") -> bool:
 
 def _start(name: str, given: ArrayLike, shapes: set[tuple[int, ...]], rule: str) -> Floats:
     """Return a copy of an array of finite numbers to start from."""
+    unmasked(name, given)
     try:
         numbers = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):

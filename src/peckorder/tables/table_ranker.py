@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from peckorder._base import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE, all_or_nothing
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
-from peckorder._core.validation import Rule, Rules, boolean, check_parameters
+from peckorder._core.validation import Rule, Rules, boolean, check_parameters, masked_as_nan
 from peckorder.feedback import Queries
 from peckorder.metrics import rank_loss
 from peckorder.storage.fields import OMITTED, Field, FieldType, Table, floats, nullable
@@ -453,6 +453,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 validate_data(self, X, reset=True, skip_check_array=True)
             table: Any = X
             return names, [in_seconds(table[name].to_numpy()) for name in names]
+        X = masked_as_nan(X)
         options: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
         if reset:
             table = validate_data(self, X, **options)

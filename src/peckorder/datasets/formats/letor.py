@@ -13,7 +13,7 @@ from sklearn.utils import check_array, column_or_1d
 from peckorder._core.errors import caller, entry, entry_named, refusal
 from peckorder._core.text_files import Source, check_source, write_text
 from peckorder._core.typing import Labels, Matrix, MatrixLike
-from peckorder._core.validation import Rule, boolean, optional, whole
+from peckorder._core.validation import Rule, boolean, masked_as_nan, optional, unmasked, whole
 from peckorder.datasets.formats.letor_compiled import scatter
 from peckorder.datasets.formats.letor_reader import LetorBlock, LetorReader, join_labels, rechunk
 from peckorder.datasets.formats.runs import Documents
@@ -265,7 +265,7 @@ def dump_letor(
     """
     boolean.check("zero_based", zero_based)
     matrix = check_array(
-        X,
+        masked_as_nan(X),
         accept_sparse="csr",
         dtype=np.float64,
         ensure_all_finite="allow-nan",
@@ -279,7 +279,7 @@ def dump_letor(
         matrix.sum_duplicates()
     grades = column_or_1d(
         check_array(
-            y,
+            unmasked("y", y),
             ensure_2d=False,
             dtype=np.float64,
             ensure_min_samples=0,
@@ -289,7 +289,7 @@ def dump_letor(
     )
     columns = {"y": [_grade_text(grade) for grade in grades.tolist()]}
     if qid is not None:
-        ids = np.asarray(qid).tolist()
+        ids = np.asarray(unmasked("qid", qid)).tolist()
         columns["qid"] = [f"qid:{_checked_text('qid', q, is_word=True)}" for q in ids]
     if comments is not None:
         columns["comments"] = [_checked_text("comments", c) for c in comments]

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from peckorder._core.errors import refusal
+from peckorder._core.validation import unmasked
 from peckorder.streams.block import Block
 from peckorder.streams.sources.files import block_of, check_numbers, found_files
 from peckorder.tables.roles import GivenRoles
@@ -167,9 +168,9 @@ def cut_alike(
 
 def part_of_arrays(X: Any, y: Any, qid: Any, weight: Any) -> Part:
     """Make a partition of chunks."""
-    X = X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
+    X = X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(unmasked("X", X))
     columns = {"y": y, "qid": qid, "sample_weight": weight}
-    kept = {k: np.asarray(c) for k, c in columns.items() if c is not None}
+    kept = {k: np.asarray(unmasked(k, c)) for k, c in columns.items() if c is not None}
     form = "sparse " if sparse.issparse(X) else ""
     types = [("data", f"{form}{X.dtype}")]
     if X.dtype.kind in "biuf" and X.dtype not in (np.float32, np.float64):

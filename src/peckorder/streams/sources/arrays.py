@@ -13,7 +13,7 @@ from scipy import sparse
 
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Ints, Labels, Matrix
-from peckorder._core.validation import optional, whole
+from peckorder._core.validation import optional, unmasked, whole
 from peckorder.streams.block import OF_ARRAYS, Block, Stream, default_rows
 from peckorder.tables.columns import frame_names
 
@@ -156,6 +156,7 @@ class _Arrays(Stream):
 
 
 def _features(X: Any) -> Any:
+    unmasked("X", X)
     if sparse.issparse(X):
         X = X.tocsr()
     elif not isinstance(X, np.ndarray):
@@ -168,6 +169,7 @@ def _features(X: Any) -> Any:
 
 
 def _column(name: str, values: ArrayLike, n_rows: int | None) -> Array:
+    unmasked(name, values)
     column = values if isinstance(values, np.ndarray) else np.asarray(values)
     if column.ndim != 1 or len(column) != n_rows:
         raise refusal(
