@@ -44,9 +44,11 @@ class Growth(NamedTuple):
     """A tree in progress, but for its rows.
 
     histograms (leaves, columns, 256, 2) and level_sums (leaves, thresholds, 2) are the
-    sums of leaves, division what is to be done to rows next; of threads, found
-    (threads, 2, 16) and found_gains (threads, 16) are the best splits of two leaves
-    that they have found, scratch (threads, 16), order and keys (threads, 256) workspace.
+    sums of leaves; leaves, limits and best are what is known of them: position, bounds
+    of their scores, their best split. nodes and node_values are the tree so far, state
+    counts its leaves and nodes, division is what is to be done to rows next. Of threads,
+    found and found_gains are the best splits of two leaves that they have found; scratch,
+    sums and keys are workspace. They wait for each other at the barrier.
     """
 
     histograms: Ints
