@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from peckorder.tables.files.read import read_columns
-from support.command_line import check_refused, result_of, run, table, write_table
+from support.command_line import check_refused, output_of, result_of, run, table, write_table
 from support.tables import written
 
 
@@ -313,3 +313,19 @@ def test_what_is_only_read_is_ranked_as_csv(trained, tmp_path, capsys, name):
     first, *others = capsys.readouterr().out.splitlines()
     assert "score" in first.split(",")
     assert len(others) == 9
+
+
+@pytest.mark.parametrize("more", [(), ("--features",)])
+def test_whole_numbers_called_q_are_measurements(tmp_path, capsys, more):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"q": rng.integers(0, 40, 200), "a": rng.normal(size=200).round(2)})
+    frame["stars"] = 1 + np.digitize(frame["q"], [10, 20, 30])
+    data, model, out = tmp_path / "t.csv", tmp_path / "m.peckorder", tmp_path / "o.csv"
+    frame.to_csv(data, index=False)
+    shown = output_of(capsys, "fit", data, "--ranker", "PRank", "-o", model)
+    assert "q: not taken for queries, since rows of one do not stand together" in shown
+    assert "q: left out" not in shown
+    assert run("rank", model, data, "-o", out, *more, "--quiet") == 0
+    assert ("q" in pd.read_csv(out)) is bool(more)
+    result = result_of(capsys, "evaluate", out, "--json")
+    assert result["metrics"]["mean rank loss"]["mean"] < 0.1

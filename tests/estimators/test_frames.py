@@ -248,3 +248,26 @@ def test_nullable_integers_stay_integers():
     model = PRank().fit(X, y)
     assert model.classes_.dtype.kind == "i"
     assert_array_equal(model.predict(X), PRank().fit(X, RANK).predict(X))
+
+
+@pytest.mark.parametrize("estimator", [PRank, MPRank, RankBoost, OrdinalBoost])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_a_column_of_no_numbers_is_named(estimator, frame):
+    numbers = [float(rank) for rank in RANK]
+    dates = np.datetime64("2024-01-01") + np.arange(len(RANK))
+    columns = [(WORDS, f"the text {WORDS[0]!r}"), (dates, "dates or durations")]
+    # Of polars dates beside numbers are numbers of days.
+    for column, got in columns[: 2 if frame is pd.DataFrame else 1]:
+        rows = frame({"a": numbers, "shop": column})
+        name = estimator.__name__
+        sentence = (
+            f"{name}: column 'shop' of X must be numbers; got {got}. "
+            f"Use TableRanker({name}()), which makes numbers of text and dates."
+        )
+        with pytest.raises(DataError, match=exactly(sentence)):
+            estimator().fit(rows, RANK)
+    assert len(TableRanker(PRank()).fit(rows, RANK).predict(rows)) == len(RANK)
+    with pytest.raises(DataError, match="column 'shop' of X must be numbers"):
+        estimator().fit(frame({"a": numbers, "shop": numbers}), RANK).predict(
+            frame({"a": numbers, "shop": WORDS})
+        )

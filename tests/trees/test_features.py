@@ -217,7 +217,7 @@ def test_other_columns_are_refused_as_scikit_learn_does():
         features.matrix(model, PANDAS[["color", "size"]])
     with pytest.raises(ValueError, match="Feature names unseen at fit time"):
         features.matrix(model, PANDAS.rename(columns={"size": "height"}))
-    with pytest.raises(ValueError, match="could not convert string to float"):
+    with pytest.raises(ValueError, match="column 'size' of X must be numbers; got the text 'tall'"):
         learnt(PANDAS.assign(size="tall"))
     with pytest.raises(ValueError, match="contains infinity"):
         learnt(PANDAS.assign(size=np.inf))

@@ -6,6 +6,8 @@ those of `peckorder._core.parameters`.
 
 # ruff: noqa: PLC0414
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from reprlib import repr as short
 from typing import Any, NoReturn, TypeVar
@@ -16,7 +18,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import validate_data
 
-from peckorder._core.errors import caller, refusal
+from peckorder._core.cells import is_number as is_number_text
+from peckorder._core.errors import caller, refusal, refusal_of
 from peckorder._core.parameters import LARGEST as LARGEST
 from peckorder._core.parameters import Rule as Rule
 from peckorder._core.parameters import Rules as Rules
@@ -57,15 +60,16 @@ def check_rows(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, norms: b
     """
     if not reset and _is_ready(X, estimator):
         return as_rows(X)
-    checked = validate_data(
-        estimator,
-        rows_without_gaps(X),
-        reset=reset,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        ensure_all_finite=False,
-    )
+    with naming_columns(X):
+        checked = validate_data(
+            estimator,
+            rows_without_gaps(X),
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
     if not sparse.issparse(checked):
         return as_rows(checked)
     _check_pointers(checked)
@@ -192,6 +196,24 @@ def unmasked(name: str, values: T) -> T:
 
 def _is_masked(value: object) -> bool:
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
+@contextmanager
+def naming_columns(X: Any) -> Iterator[None]:
+    """Refuse a frame that scikit-learn cannot convert by its first column of no numbers."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        columns = () if refusal_of(error) else getattr(X, "columns", ())
+        for k, name in enumerate(columns):
+            cells = np.asarray(X.iloc[:, k] if hasattr(X, "iloc") else X[:, k])
+            texts = (cell for cell in cells.ravel().tolist() if isinstance(cell, str))
+            text = next((cell for cell in texts if not is_number_text(cell)), None)
+            if text is not None or cells.dtype.kind in "mM":
+                got = "dates or durations" if text is None else f"the text {short(text)}"
+                hint = f"Use TableRanker({caller()}()), which makes numbers of text and dates."
+                raise refusal(f"column {name!r} of X", "be numbers", got, hint=hint) from None
+        raise
 
 
 def rows_without_gaps(X: MatrixLike) -> MatrixLike:

@@ -13,7 +13,14 @@ from peckorder._base import ScoreEstimator, all_or_nothing, checked_offset, chec
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.threads import Team, allowed, n_cores
 from peckorder._core.typing import Floats, Matrix, MatrixLike, Seed
-from peckorder._core.validation import Rules, check_csr, generator, masked_as_nan, refuse_parameter
+from peckorder._core.validation import (
+    Rules,
+    check_csr,
+    generator,
+    masked_as_nan,
+    naming_columns,
+    refuse_parameter,
+)
 from peckorder.boosting.distribution import feedback_rows
 from peckorder.boosting.parameters import RULES, check, has_trees, options_of, tree_settings_of
 from peckorder.boosting.round_record import (
@@ -502,15 +509,16 @@ class RankBoost(ScoreEstimator, stored=True):
             return numbers
         if not reset and hasattr(self, "forest_"):
             return self._features.matrix(self, X, unstored=self._unstored)
-        rows: Matrix = validate_data(
-            self,
-            masked_as_nan(X),
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite="allow-nan",
-        )
+        with naming_columns(X):
+            rows: Matrix = validate_data(
+                self,
+                masked_as_nan(X),
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_all_finite="allow-nan",
+            )
         return rows if isinstance(rows, np.ndarray) else check_csr(rows)
 
     def _publish(

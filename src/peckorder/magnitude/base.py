@@ -20,6 +20,7 @@ from peckorder._core.validation import (
     check_csr,
     check_finite,
     check_parameters,
+    naming_columns,
     rows_without_gaps,
 )
 from peckorder.feedback import Queries, read_grades
@@ -123,15 +124,16 @@ class MagnitudeModel(ScoreEstimator):
         # Dense training rows are checked for NaN below, by several threads. What is no
         # matrix yet may become a sparse one: a frame of sparse columns.
         by_ourselves = reset and not sparse.issparse(X)
-        rows: Matrix = validate_data(
-            self,
-            rows_without_gaps(X),
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=not by_ourselves,
-        )
+        with naming_columns(X):
+            rows: Matrix = validate_data(
+                self,
+                rows_without_gaps(X),
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_all_finite=not by_ourselves,
+            )
         is_sparse = sparse.issparse(rows)
         # The check of a dense kernel matrix for symmetry also finds what is not finite.
         checks_later = checks_later and not is_sparse and rows.shape[0] == rows.shape[1]

@@ -243,7 +243,9 @@ class _Column:
     @property
     def is_id(self) -> bool:
         """Whether there are many values, none of them a fraction, and the name is that of ids."""
-        usual = words.USER | words.ITEM | words.CODE | words.QUERY
+        # Numbers that are called q are measurements as well.
+        queries = words.QUERY - {"q"} if self.are_numbers else words.QUERY
+        usual = words.USER | words.ITEM | words.CODE | queries
         if words.first_named([self.name], usual) is None or not self.is_many:
             return False
         numbers = as_numbers(self.name, self.array) if self.are_numbers else np.empty(0)

@@ -116,17 +116,19 @@ def _no_query(columns: Columns, name: str, has_lists: bool) -> str:
     numbers = known if numeric(array) else [n for n in map(number_of, known.tolist()) if n]
     if not all(float(number).is_integer() for number in np.unique(np.asarray(numbers)).tolist()):
         return "since not all are whole"
-    if has_lists:
+    is_sure = words.first_named([name], words.SURE) is not None
+    if has_lists and is_sure:
         return ""
     values, count = np.unique(known if numeric(array) else known.astype(str), return_counts=True)
+    n_runs = 1 + int((known[1:] != known[:-1]).sum())
+    is_scattered = not is_sure and n_runs > 2 * len(values)
+    if has_lists:
+        return "since rows of one do not stand together" if is_scattered else ""
     if len(values) < 2:
         return "since there is one only"
     if 2 * int(count[count > 1].sum()) < len(known):
         return "since most have one row"
-    n_runs = 1 + int((known[1:] != known[:-1]).sum())
-    if words.first_named([name], words.SURE) is None and n_runs > 2 * len(values):
-        return "since rows of one do not stand together"
-    return ""
+    return "since rows of one do not stand together" if is_scattered else ""
 
 
 def find_target(columns: Columns, names: Sequence[str], *, may_drop: bool = True) -> Found:

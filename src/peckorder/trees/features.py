@@ -17,7 +17,14 @@ from sklearn.utils.validation import validate_data
 
 from peckorder._core.errors import refusal, warn
 from peckorder._core.typing import Array, Bools, Floats, Ints, Labels, Matrix, MatrixLike
-from peckorder._core.validation import Rule, Rules, check_csr, did_you_mean, masked_as_nan
+from peckorder._core.validation import (
+    Rule,
+    Rules,
+    check_csr,
+    did_you_mean,
+    masked_as_nan,
+    naming_columns,
+)
 from peckorder.feedback import is_missing
 from peckorder.storage.fields import Field, FieldType, Table, array
 from peckorder.storage.format.labels import write_labels
@@ -207,7 +214,8 @@ class _Columns:
         if found.is_mixed:
             rows = found._numbers(estimator)
         elif may_be_mixed:
-            rows = validate_data(estimator, X, reset=False, **_ROWS)
+            with naming_columns(X):
+                rows = validate_data(estimator, X, reset=False, **_ROWS)
         found.rows = rows if isinstance(rows, np.ndarray) else check_csr(rows)
         return found
 
@@ -219,7 +227,8 @@ class _Columns:
         if others:
             part = X.iloc[:, others] if hasattr(X, "iloc") else X[:, others]
             how = _ROWS | {"accept_sparse": False, "ensure_all_finite": False}
-            matrix[:, others] = check_array(part, estimator=estimator, input_name="X", **how)
+            with naming_columns(part):
+                matrix[:, others] = check_array(part, estimator=estimator, input_name="X", **how)
         checked: Floats = check_array(matrix, estimator=estimator, input_name="X", **_ROWS)
         return checked
 
