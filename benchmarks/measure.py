@@ -11,26 +11,30 @@ from time import perf_counter, sleep
 import numpy as np
 
 
-def seconds(action: Callable[[], object]) -> float:
+def seconds(action: Callable[[], object], clock: Callable[[], float] = perf_counter) -> float:
     """Time one call."""
-    begin = perf_counter()
+    begin = clock()
     action()
-    return perf_counter() - begin
+    return clock() - begin
 
 
 def in_turn(
-    actions: dict[str, Callable[[], object]], repeats: int, pause: float = 0.0
+    actions: dict[str, Callable[[], object]],
+    repeats: int,
+    pause: float = 0.0,
+    clock: Callable[[], float] = perf_counter,
 ) -> dict[str, float]:
     """Time all actions in turn; return the best of each. The first turn is warm-up.
 
     A pause (seconds) before each is for threads of the one before, which may spin for
-    some milliseconds when they have nothing left to do, and take a core.
+    some milliseconds when they have nothing left to do, and take a core. The clock may
+    be that of the process, for one thread on a machine with other work.
     """
     best = {}
     for turn in range(repeats + 1):
         for name, action in actions.items():
             sleep(pause)
-            taken = seconds(action)
+            taken = seconds(action, clock)
             if turn:
                 best[name] = min(taken, best.get(name, taken))
     return best

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from time import perf_counter, sleep
+from time import perf_counter, process_time, sleep
 
 import lightgbm
 import numpy as np
@@ -24,6 +24,7 @@ from peckorder.trees.columns import bin_columns
 from peckorder.trees.forest import Forest
 from peckorder.trees.growing import Grower, TreeOptions
 
+Clock = Callable[[], float]
 RATE = 0.1
 # Threads of OpenMP spin so long, at most, after a tree of LightGBM.
 _PAUSE = 0.03
@@ -67,7 +68,7 @@ def peer(
     return lightgbm.Booster(parameters, data), taken
 
 
-def growing(n_rows: int, n_columns: int, n_threads: int, repeats: int) -> None:
+def growing(n_rows: int, n_columns: int, n_threads: int, repeats: int, clock: Clock) -> None:
     """Time trees."""
     X, y = table(n_rows, n_columns)
     print(f"\n{n_rows:,} rows x {n_columns}, {n_threads} threads")
@@ -78,7 +79,7 @@ def growing(n_rows: int, n_columns: int, n_threads: int, repeats: int) -> None:
         by_column, theirs = peer(X, y, n_threads, rows=False)
         by_row, _ = peer(X, y, n_threads, rows=True)
         actions = {"ours": ours.grow, "by column": by_column.update, "by row": by_row.update}
-        best = in_turn(actions, repeats, _PAUSE)
+        best = in_turn(actions, repeats, _PAUSE, clock)
     show("a tree of 31 leaves, ms", f"{1e3 * best['ours']:.1f}")
     for way in ("by column", "by row"):
         show(f"LightGBM's {way}, ms", f"{1e3 * best[way]:.1f}")
@@ -91,7 +92,7 @@ def growing(n_rows: int, n_columns: int, n_threads: int, repeats: int) -> None:
     show("LightGBM's binning over ours", f"{theirs / binning:.2f}")
 
 
-def small_tables(repeats: int) -> None:
+def small_tables(repeats: int, clock: Clock) -> None:
     """Time trees of ordinary tables, where what a tree costs in any case counts."""
     print("\nOrdinary tables, 1 thread")
     for n_rows, n_columns, n_leaves in ((1500, 11, 7), (1500, 11, 31), (20_000, 14, 31)):
@@ -101,7 +102,7 @@ def small_tables(repeats: int) -> None:
             for rows in (False, True):
                 booster, _ = peer(X, y, 1, rows=rows, n_leaves=n_leaves)
                 actions[f"by {'row' if rows else 'column'}"] = booster.update
-            best = in_turn(actions, 20 * repeats)
+            best = in_turn(actions, 20 * repeats, clock=clock)
         ours = best.pop("ours")
         show(f"{n_rows:,} x {n_columns}, {n_leaves} leaves, microseconds", f"{1e6 * ours:.0f}")
         at_least("LightGBM's, the faster way, over ours", min(best.values()) / ours, 1.0)
@@ -183,7 +184,13 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--disk", type=int, help="rows of a file, with --columns; instead")
     parser.add_argument("--folder", type=Path, default=Path(gettempdir()), help="of that file")
+    parser.add_argument(
+        "--processor-time", action="store_true", help="of one thread, where others work as well"
+    )
     options = parser.parse_args()
+    clock = process_time if options.processor_time else perf_counter
+    if options.processor_time:
+        options.threads = [1]
     names = ("numpy", "numba", "lightgbm")
     print(", ".join(f"{name} {version(name)}" for name in names))
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores")
@@ -195,9 +202,9 @@ def main() -> None:
         sizes = [(options.rows, options.columns)]
     for n_rows, n_columns in sizes:
         for n_threads in options.threads:
-            growing(n_rows, n_columns, n_threads, options.repeats)
+            growing(n_rows, n_columns, n_threads, options.repeats, clock)
     if not options.rows:
-        small_tables(options.repeats)
+        small_tables(options.repeats, clock)
         prediction(max(options.threads), options.repeats)
 
 
