@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from peckorder import metrics
 from peckorder.exceptions import DataError
 from peckorder.metrics import rank_loss, time_averaged_rank_loss
 from support import online_oracles
@@ -121,3 +122,20 @@ def test_true_labels_outside_the_classes_are_refused(metric):
     )
     with pytest.raises(DataError, match=exactly(sentence)):
         metric([3, 2], [1, 2], classes=[1, 2])
+
+
+@pytest.mark.parametrize("name", ["rank_loss", "macro_mae", "quadratic_weighted_kappa"])
+@pytest.mark.parametrize("kind", [np.int64, object])
+def test_classes_that_float64_cannot_tell_apart_are_refused(name, kind):
+    classes = np.array([2**60, 2**60 + 1], dtype=kind)
+    with pytest.raises(DataError, match=r"y_pred must be below 2\*\*53, exact as float64; got 1"):
+        getattr(metrics, name)([1, 2], classes)
+    with pytest.raises(DataError, match=r"y_true must be below 2\*\*53, exact as float64; got 1"):
+        getattr(metrics, name)(classes, [1, 2])
+    assert getattr(metrics, name)(classes, classes[::-1], classes=classes) != 0.0
+
+
+@pytest.mark.parametrize("name", ["rank_loss", "macro_mae"])
+def test_errors_whose_mean_is_not_finite_are_refused(name):
+    with pytest.raises(DataError, match="y_pred must be within 1e"):
+        getattr(metrics, name)([1.0, -1e308], [1.0, 1e308])

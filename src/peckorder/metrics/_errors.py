@@ -130,8 +130,13 @@ def truth_and_error(
     truth = numbers("y_true", y_true, finite=True)
     score = numbers(name, y_score, finite=True)
     check_lengths(len(truth), **{name: len(score)})
+    return truth, errors_of(truth, score, name)
+
+
+def errors_of(truth: Floats, score: Floats, name: str) -> Floats:
+    """Return by how much scores are above the truths; sums of squares are finite."""
     with np.errstate(over="ignore"):
-        error = score - truth
+        error: Floats = score - truth
     largest = float(np.abs(error).max())
     if largest > _LARGEST_ERROR:
         raise refusal(
@@ -139,4 +144,4 @@ def truth_and_error(
             f"be within {_LARGEST_ERROR:g} of y_true, so that squares are finite",
             repr(largest),
         )
-    return truth, error
+    return error

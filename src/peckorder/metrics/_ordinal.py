@@ -5,8 +5,9 @@ from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, VectorLike
+from peckorder._core.validation import numbers
 from peckorder.feedback import LabelColumn, Scale, read_labels
-from peckorder.metrics._errors import SOME_WEIGHT, queries_and_weights
+from peckorder.metrics._errors import SOME_WEIGHT, errors_of, queries_and_weights
 from peckorder.metrics._lists import MetricValue, WeightsOfQueries, mean_over_queries, query_means
 
 
@@ -194,7 +195,7 @@ def macro_mae(
     n_levels = int(level.max()) + 1
     group, of_rows = np.unique(queries.of_rows() * n_levels + level, return_inverse=True)
     mass = np.bincount(of_rows, weight)
-    total = np.bincount(of_rows, weight * np.abs(guess - truth))
+    total = np.bincount(of_rows, weight * np.abs(errors_of(truth, guess, "y_pred")))
     counts = mass > 0
     error = np.divide(total, mass, out=np.zeros(len(mass)), where=counts)
     query = group // n_levels
@@ -207,7 +208,7 @@ def macro_mae(
 def rank_steps(y_true: VectorLike, y_pred: VectorLike, classes: VectorLike | None) -> Floats:
     """Return the distance between predicted and true class per row, in steps."""
     truth, guess = _on_scale(y_true, y_pred, classes)
-    return np.asarray(np.abs(guess - truth))
+    return np.asarray(np.abs(errors_of(truth, guess, "y_pred")))
 
 
 def _on_scale(
@@ -242,8 +243,4 @@ def _numbers(column: LabelColumn, name: str) -> Floats:
             "be numbers unless classes= names all labels, lowest first",
             f"{column.label(0)!r} in row 0",
         )
-    values = column.values.astype(np.float64)
-    if not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values)))
-        raise refusal(name, "be finite", f"{values[row]} in row {row}")
-    return values
+    return numbers(name, column.values, finite=True)
