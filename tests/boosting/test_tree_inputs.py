@@ -17,7 +17,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 3)).astype(np.float32).astype(np.float64)
 Y = np.digitize(X[:, 0] + RNG.normal(size=N), [-0.5, 0.5])
 NAMED = pd.DataFrame(X, columns=["a", "b", "c"])
-OPTIONS = {"n_rounds": 4, "min_samples_leaf": 5, "random_state": 0}
+OPTIONS = {"n_rounds": 4, "min_samples_leaf": 5, "max_features": 1.0, "random_state": 0}
 both = pytest.mark.parametrize("kind", [RankBoost, OrdinalBoost])
 
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
+from scipy import sparse
 
 from peckorder._core.threads import Team
 from peckorder.trees import columns as module
@@ -89,3 +90,18 @@ def test_blocks_of_rows_and_files_have_the_bins_of_one_matrix(monkeypatch, tmp_p
                 assert_array_equal(bins_of(columns, c), bins_of(one, c))
             assert_array_equal(columns.tiled.n_bins, one.tiled.n_bins)
             assert_array_equal(columns.cuts, one.cuts)
+
+
+@pytest.mark.parametrize("most", [10**6, 300])
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sparse.csr_array])
+def test_some_rows_in_any_order_are_as_if_they_were_all(monkeypatch, form, most):
+    monkeypatch.setattr(module, "_MOST_CUTTING_ROWS", most)
+    monkeypatch.setattr(module, "_ROWS_TOGETHER", 100)
+    rng = np.random.default_rng(0)
+    X, order = form(rng.normal(size=(900, 5)).round(2)), rng.permutation(900)[:777]
+    with Team(2) as team:
+        one, other = bin_columns(X[order], team), bin_columns(X, team, order=order)
+    assert one.n_rows == other.n_rows == 777
+    for c in range(5):
+        assert_array_equal(bins_of(other, c), bins_of(one, c))
+    assert_array_equal(other.cuts, one.cuts)

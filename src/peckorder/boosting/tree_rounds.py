@@ -172,11 +172,6 @@ def swaps_of(graded: GradedRows) -> Swaps:
     )
 
 
-def _rows_of(X: Matrix, rows: Ints) -> Matrix:
-    """Return some rows; all in their order are not copied, which may be a file."""
-    return X if np.array_equal(rows, np.arange(X.shape[0])) else X[rows]
-
-
 class TreeBooster:
     """RankBoost on trees in progress: the rows of columns and distribution are in pairs.
 
@@ -209,6 +204,7 @@ class TreeBooster:
         if scores is not None:
             self._scores[:, 0] = scores
         self._X: Matrix | None = None
+        self._rows: Ints = np.empty(0, dtype=np.int64)
         self.log = RoundLog([self.objective.move(self._scores[:, 0])], 0.0)
 
     @classmethod
@@ -224,7 +220,7 @@ class TreeBooster:
         team: Team,
     ) -> Self:
         """Begin with some rows of X, which are in pairs of positive weight."""
-        X, kept = _rows_of(X, rows), preferences.restrict(rows)
+        kept = preferences.restrict(rows)
         distribution = make_distribution(
             kept,
             None if sample_weight is None else sample_weight[rows] / sample_weight[rows].max(),
@@ -241,6 +237,7 @@ class TreeBooster:
             rises=features.rises,
             max_bins=settings.max_bins or MOST_BINS,
             unstored=settings.unstored,
+            order=rows,
         )
         booster = cls(
             columns,
@@ -252,18 +249,17 @@ class TreeBooster:
             swaps=swaps_of(graded) if settings.follows_ndcg else _NO_SWAPS,
             scores=None if offset is None else offset[rows],
         )
-        booster._X = X
+        booster._X, booster._rows = X, rows
         return booster
 
     def repeat(self, forest: Forest, alphas: Floats) -> None:
         """Add the trees of an earlier fit to the same rows."""
         assert self._X is not None
+        X = self._X[self._rows]
         for t, alpha in enumerate(alphas.tolist()):
             tree = forest.tree(t)
             self._scores = self._scores.copy()
-            forest.add_scores(
-                self._X, self._scores, slice(t, t + 1), unstored=self.settings.unstored
-            )
+            forest.add_scores(X, self._scores, slice(t, t + 1), unstored=self.settings.unstored)
             self._record(tree, alpha, self.objective.move(self._scores[:, 0]))
 
     def boost(self, monitor: Any = None) -> None:

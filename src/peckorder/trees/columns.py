@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +54,7 @@ def bin_columns(
     rises: Ints | None = None,
     max_bins: int = MOST_BINS,
     unstored: bool = True,
+    order: Ints | None = None,
     allocate: Callable[..., Array] = np.empty,
 ) -> Columns:
     """Cut the columns of X into at most `max_bins` bins each, four columns at a time.
@@ -61,12 +62,13 @@ def bin_columns(
     X is dense, finite or NaN where there is no value, or in CSR form; entries that it does not
     store are zero if `unstored`, else missing. It may be a file mapped to memory, or several
     dense blocks of rows: they are read once, but for the rows that tell where to cut.
+    `order` has the rows of a matrix that are binned, in their order; all without it.
     The values of a column that is_category (n_columns,) are the bins of its categories.
     Where rises (n_columns,) is 1 (-1), trees never fall (rise) with the column. `allocate`
     makes the array of bins, a byte per entry. Takes O(n log n) time per column for 200,000
     rows, spread evenly, O(n) for the others.
     """
-    rows = _Rows(X, unstored)
+    rows = _Rows(X, unstored, order)
     n_columns, n_tiles = rows.n_columns, -(-rows.n_columns // WIDTH)
     binning = _Binning(
         rows=rows,
@@ -199,20 +201,27 @@ class _Rows:
     Every `step`-th row tells where to cut.
     """
 
-    def __init__(self, X: Any, unstored: bool) -> None:
-        self.is_sparse = hasattr(X, "tocsc")
+    def __init__(self, X: Any, unstored: bool, order: Ints | None) -> None:
+        self.is_sparse, self._order = hasattr(X, "tocsc"), order
+        if self.is_sparse and order is not None:
+            X = X[order]
         self._stored: Any = X.tocsc() if self.is_sparse else None
         self._fill = 0.0 if unstored else np.nan
         blocks = [X] if hasattr(X, "shape") else X
-        self._blocks = blocks if self.is_sparse else [np.asarray(block) for block in blocks]
-        self._starts = np.cumsum([0, *(block.shape[0] for block in blocks)]).tolist()
+        self._blocks = (
+            blocks
+            if self.is_sparse
+            else [np.asarray(block, order="K" if order is None else "C") for block in blocks]
+        )
+        sizes = [block.shape[0] for block in blocks] if order is None else [len(order)]
+        self._starts = np.cumsum([0, *sizes]).tolist()
         self.n_rows, self.n_columns = self._starts[-1], blocks[0].shape[1]
         self.step = max(1, -(-self.n_rows // _MOST_CUTTING_ROWS))
 
     def pieces(self, rows: slice) -> Iterator[slice]:
         """Yield pieces of rows, each of one block."""
-        for start, block in zip(self._starts, self._blocks, strict=False):
-            last = min(rows.stop, start + len(block))
+        for start, end in pairwise(self._starts):
+            last = min(rows.stop, end)
             for first in range(max(rows.start, start), last, _ROWS_TOGETHER):
                 yield slice(first, min(first + _ROWS_TOGETHER, last))
 
@@ -222,12 +231,14 @@ class _Rows:
         if self.is_sparse:
             return self._stored_columns(of)
         step, parts = rows.step or 1, []
-        for start, block in zip(self._starts, self._blocks, strict=False):
-            first, last = max(rows.start - start, 0), min(rows.stop - start, len(block))
+        for (start, end), block in zip(pairwise(self._starts), self._blocks, strict=True):
+            first, last = max(rows.start - start, 0), min(rows.stop, end) - start
             first += (rows.start - start - first) % step
             if first >= last:
                 continue
             numbers = np.arange(first, last, step)
+            if self._order is not None:
+                numbers = self._order[numbers]
             columns = np.empty((of.stop - of.start, len(numbers)))
             if block.flags.c_contiguous:
                 copy_columns(block, numbers, of.start, columns)

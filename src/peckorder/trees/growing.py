@@ -53,8 +53,8 @@ class Grower:
     of a row never fall from the first threshold to the last nor rise: the score of a
     lower threshold is at least that of a higher one.
 
-    Memory: leaves x features x 256 bins x 16 bytes, and 32 bytes per row and threshold
-    (48 with several).
+    Memory: leaves and further threads x features x 256 bins x 16 bytes, and 28 bytes per
+    row, 20 more for each further threshold.
     """
 
     def __init__(
