@@ -119,13 +119,14 @@ def draw(node: int, column: int, rules: Rules) -> np.uint64:
 def drawn_below(node: int, n_bins: Ints, rules: Rules) -> np.uint64:
     """Return the number below which are the draws of the columns that a split looks at.
 
-    These are a share of the columns, and one at least. O(columns) time.
+    These are a share of the columns, and one at least that has several values. O(columns)
+    time.
     """
     limit = np.uint64(rules.feature_share * 4294967296.0)
     if rules.feature_share < 1.0:
         least = _LOW_BITS
         for c in range(n_bins.shape[0]):
-            if n_bins[c] > 0:
+            if n_bins[c] > 1:
                 least = min(least, draw(node, c, rules))
         limit = max(limit, least + _ONE)
     return limit
