@@ -4,6 +4,9 @@ import errno
 import gzip
 import io
 import os
+import subprocess
+import sys
+from time import time
 
 import pytest
 
@@ -56,6 +59,35 @@ def test_names_as_long_as_the_file_system_has_them(tmp_path, name):
     with whole_file(path) as file:
         file.write(b"whole")
     assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_the_draft_of_a_killed_process_is_removed_by_the_next_that_writes_the_file(tmp_path):
+    path = tmp_path / "model"
+    killed = """
+import os, sys
+from peckorder._core.text_files import whole_file
+with whole_file(sys.argv[1]) as file:
+    file.write(b"begun")
+    file.flush()
+    os.kill(os.getpid(), 9)
+"""
+    subprocess.run([sys.executable, "-c", killed, str(path)], check=False)
+    (draft,) = tmp_path.iterdir()
+    with whole_file(tmp_path / "other") as file:
+        file.write(b"whole")
+    assert draft.exists()
+    os.utime(draft, (time() - 2, time() - 2))
+    with whole_file(path) as writing:
+        assert not draft.exists()
+        writing.write(b"first")
+        writing.flush()
+        (begun,) = tmp_path.glob(".model.*")
+        os.utime(begun, (time() - 2, time() - 2))
+        # That of a process that is writing stays.
+        with whole_file(path) as file:
+            file.write(b"second")
+        assert begun.exists()
+    assert path.read_bytes() == b"first"
 
 
 def test_a_draft_of_an_hour_ago_is_removed_when_the_file_is_written(tmp_path):

@@ -28,6 +28,16 @@ def lock(file: IO[bytes] | IO[str]) -> bool:
     return True
 
 
+def is_free(path: Path) -> bool:
+    """Return whether nobody has locked a file; False where locks cannot tell."""
+    try:
+        with path.open("rb+") as file:
+            _lock(file)
+    except OSError:
+        return False
+    return True
+
+
 def _lock(file: IO[bytes] | IO[str]) -> None:
     """Lock an open file, or raise what the system raises."""
     if sys.platform == "win32":

@@ -18,6 +18,7 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 
 from peckorder._core.errors import refusal, refusal_of
+from peckorder._core.file_locks import is_free, lock
 from peckorder._core.parameters import Rule
 from peckorder._core.typing import PathLike
 
@@ -34,6 +35,8 @@ _TOKEN = 4
 _LONGEST_NAME = 255
 # Seconds since the last write to a draft, after which nobody writes to it any more.
 _OLD = 3600.0
+# From when on a draft is locked by who writes it, at the latest.
+_BEGUN = 1.0
 # A full disk, or the end of a quota.
 FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 # Ids and comments come back as they went in, whatever their encoding.
@@ -205,6 +208,7 @@ def _written(path: PathLike) -> Iterator[IO[bytes]]:
     draft = _draft_of(path)
     try:
         with _create("path", path, draft) as raw:
+            lock(raw)
             _keep_rights(final, raw)
             yield raw
             raw.flush()
@@ -229,10 +233,11 @@ def remove_drafts(path: PathLike) -> None:
 
 
 def _remove_old_drafts(final: Path) -> None:
-    """Remove drafts to which nobody has written for an hour: of killed processes."""
+    """Remove drafts of killed processes: locked by nobody, or not written to for an hour."""
     with suppress(OSError):  # folders may be written to and not listed
         for draft in _drafts(final):
-            if time() - draft.stat().st_mtime > _OLD:
+            age = time() - draft.stat().st_mtime
+            if age > _OLD or (age > _BEGUN and is_free(draft)):
                 draft.unlink()
 
 
