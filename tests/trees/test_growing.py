@@ -194,6 +194,7 @@ def test_features_are_sampled_by_seed():
     assert trees[0].column.tolist() != trees[2].column.tolist()
 
 
+@WRAPS
 @pytest.mark.parametrize("n_columns", [1, 2, 3])
 def test_a_split_looks_at_one_feature_at_least(n_columns):
     rng = np.random.default_rng(0)

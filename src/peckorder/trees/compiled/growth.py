@@ -95,7 +95,8 @@ def scan_column(
     """Search a column for the best split of a leaf, if its draw is below the limit."""
     leaf = leaf_of(slot, rules, growth)
     scratch, histogram = growth.scratch[thread], growth.histograms[slot, c]
-    if splits.draw(growth.leaves[slot, NODE], c, rules) >= limit:
+    is_sampled = rules.feature_share < 1.0
+    if is_sampled and splits.draw(growth.leaves[slot, NODE], c, rules) >= limit:
         return
     if columns.is_category[c]:
         gain = splits.scan_categories(

@@ -158,14 +158,14 @@ def divide_values(
     """
     rows, spare, tiles, one = held.rows[base:], held.spare, columns.tiles, np.uintp(1)
     width, column = np.uintp(tiles.shape[1]), np.uintp(split[splits.COLUMN])
-    tile, shift = column >> np.uintp(2), np.uint32(8 * (column & np.uintp(3)))
+    tile, shift = column >> np.uintp(2), np.uintp(8) * (column & np.uintp(3))
     # Rows without a value are in the last bin: one more and they are in the first.
-    more = np.uint32(split[splits.MISSING_ABOVE])
-    cut = np.uint32(split[splits.CUT]) + more
+    more = np.uintp(split[splits.MISSING_ABOVE])
+    cut = np.uintp(split[splits.CUT]) + more
     for k in range(first, last):
         prefetch(tiles, np.uintp(rows[min(k + _FAR_AHEAD, limit - one)]) * width + tile)
         row = rows[k]
-        b = ((tiles[np.uintp(row), tile] >> shift) + more) & np.uint32(255)
+        b = ((np.uintp(tiles[np.uintp(row), tile]) >> shift) + more) & np.uintp(255)
         is_above = np.uintp(b <= cut)
         # Without a branch, which the processor could not foresee: what is written in
         # vain is overwritten.
