@@ -110,7 +110,9 @@ class ResultPrinter:
             TextColumn("left"),
             TimeRemainingColumn(),
         )
-        with Progress(*columns, console=self._bars, transient=True) as bar:
+        # What is printed meanwhile goes above the bar, but not what goes into a file.
+        in_one = self.console.is_terminal
+        with Progress(*columns, console=self._bars, transient=True, redirect_stdout=in_one) as bar:
             task = bar.add_task(label, total=None)
 
             def report_progress(done: int, total: int | None = None, label: str = label) -> None:

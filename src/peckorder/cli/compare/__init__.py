@@ -67,13 +67,19 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
 
     with printer.progress("Reading") as report_progress:
         case = load_case(files, options)
+
+        def report_step(done: int, total: int, label: str) -> None:
+            if done == 0:
+                printer.show(opening(case))
+            report_progress(done, total, label)
+
         try:
             contest = run_contest(
                 case,
                 n_splits=options.folds,
                 seed=options.seed,
                 only=options.rankers,
-                on_progress=report_progress,
+                on_progress=report_step,
                 on_part=show_part,
             )
         except Interrupted as stop:
@@ -129,9 +135,8 @@ def load_case(files: tuple[str, ...], options: CompareOptions) -> TableCase | Ra
     )
 
 
-def shown(result: CompareResult) -> tuple[RenderableType, ...]:
-    """Return what is printed: the roles of columns, the leaderboard, files."""
-    case, contest, kept = result.case, result.contest, result.kept
+def opening(case: TableCase | RatingsCase) -> str:
+    """Return what is known before anything is compared: the roles of columns."""
     lines = [f"{case.source}: {KINDS[case.kind]}"]
     lines += [f"  {line}" for line in role_lines(case.column_roles)]
     features = [r.column for r in case.column_roles if r.role.is_feature]
@@ -140,6 +145,12 @@ def shown(result: CompareResult) -> tuple[RenderableType, ...]:
         columns = counted(len(features), "column", "columns")
         lines.append(f"  {columns} to learn from: {names}")
     lines += [f"  {note}" for note in case.notes]
+    return "\n".join(lines)
+
+
+def shown(result: CompareResult) -> tuple[RenderableType, ...]:
+    """Return what is printed at the end: the leaderboard, files."""
+    case, contest, kept = result.case, result.contest, result.kept
     after = [f"{name} was left out: {why}" for name, why in contest.left_out]
     after += contest.undefined_notes()
     after.append(contest.summary)
@@ -153,7 +164,7 @@ def shown(result: CompareResult) -> tuple[RenderableType, ...]:
             after.append(f"  {result.limits} --rankers chooses among others.")
     over = "" if result.is_new else " (written over the one that was there)"
     after.append(f"Report: {result.options.out}{over}")
-    return "\n".join(lines), board(contest, result.seconds), "\n".join(after)
+    return board(contest, result.seconds), "\n".join(after)
 
 
 def first_few(contest: Contest) -> str:
