@@ -45,6 +45,21 @@ def test_the_model_is_that_of_one_process(client, dtype, weighted):
     assert_array_equal(model.predict(X), expected.predict(X))
 
 
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+@pytest.mark.parametrize("n_chunks", [1, 7])
+def test_trees_are_those_of_one_process(client, n_chunks, loss):
+    X, y, qid, weight = problem()
+    parameters = {"weak": "tree", "loss": loss, "n_rounds": 12, "max_leaf_nodes": 6}
+    parameters |= {"query_weight": "equal", "subsample": 0.6, "random_state": 0}
+    model = fitted(
+        client, RankBoost(**parameters), *in_chunks(X, y, qid, weight, n_chunks=n_chunks)
+    )
+    expected = RankBoost(**parameters).fit(X, y, qid=qid, sample_weight=weight)
+    assert_array_equal(model.predict(X), expected.predict(X))
+    assert_array_equal(model.bounds_, expected.bounds_)
+    assert model.n_features_in_ == X.shape[1]
+
+
 @pytest.mark.parametrize("n_chunks", [1, 2, 13])
 def test_partitions_do_not_matter_and_traffic_is_as_said(client, n_chunks):
     X, y, qid, _ = problem()
@@ -147,7 +162,11 @@ def test_many_values_need_bins(client):
     [
         ({"alpha": "analytic"}, "alpha must be 'approximate' on a cluster; got 'analytic'."),
         ({"warm_start": True}, "warm_start must be False on a cluster; got True."),
-        ({"weak": "tree"}, "weak must be 'threshold' on a cluster; got 'tree'."),
+        ({"weak": "feature"}, "weak must be 'threshold' or 'tree' on a cluster; got 'feature'."),
+        (
+            {"weak": "tree", "pair_weight": "ndcg"},
+            "pair_weight must be None on a cluster; got 'ndcg'.",
+        ),
     ],
 )
 def test_what_needs_all_rows_is_refused(client, parameters, sentence):

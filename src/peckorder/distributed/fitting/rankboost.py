@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from math import nan
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
@@ -12,9 +13,10 @@ from sklearn.base import clone
 
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.threads import Team
-from peckorder._core.typing import Ints
+from peckorder._core.typing import Ints, Labels
 from peckorder.boosting.blocks import CheckedBlocks, options_for_blocks
 from peckorder.boosting.columns import Cuts
+from peckorder.boosting.parameters import has_trees
 from peckorder.boosting.rankboost import refuse_rows
 from peckorder.boosting.sharded.run_rounds import Lost, Rows, ShardedBooster, answered
 from peckorder.boosting.sharded.shard import Shard, joined
@@ -24,7 +26,8 @@ from peckorder.distributed.cluster.sources import Source
 from peckorder.distributed.fitting.common import check_queries, named_after, set_features
 from peckorder.estimators import RankBoost
 from peckorder.exceptions import ClusterError
-from peckorder.streams.block import Block
+from peckorder.streams.block import Block, Stream
+from peckorder.streams.fitting.rankboost import fit_trees
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -34,11 +37,18 @@ TRAFFIC = np.dtype([("bytes", np.int64), ("questions", np.int64), ("columns", np
 
 
 def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> None:
-    """Learn rounds from sums; the model is that of `fit` with all rows, to the bit."""
+    """Learn rounds from sums; the model is that of `fit` with all rows, to the bit.
+
+    Trees grow here, from bins of the partitions, which come one after another.
+    """
     with named_after(estimator):
-        options = options_for_blocks(estimator, "on a cluster")
+        options = options_for_blocks(estimator, "on a cluster", allow_trees=True)
     check_queries(estimator, source)
     partitions = load(client, source)
+    if has_trees(estimator):
+        fit_trees(estimator, PartitionStream(partitions), prefetch=1)
+        set_features(estimator, partitions)
+        return
     with DaskShards(partitions, clone(estimator)) as shards, named_after(estimator):
         rows, counts = shards.rows()
         if rows.n_rows == 0:
@@ -49,6 +59,31 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> Non
     set_features(estimator, partitions)
     estimator._publish(booster.log)
     estimator.traffic_ = np.array(booster.traffic.rounds, dtype=TRAFFIC)
+
+
+class PartitionStream(Stream):
+    """Partitions that come from the workers one after another, each of them a block."""
+
+    has_queries = True
+
+    def __init__(self, partitions: Partitions) -> None:
+        self._partitions = partitions
+        self.source_name, self.feature_names = "data", None
+        self.n_features, self.n_rows = partitions.n_features, partitions.n_rows
+        self.rows = max(facts.n_rows for facts in partitions.facts)
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the partitions."""
+        return self.pieces(start, lambda labels: None)
+
+    def pieces(self, start: int, skipped: Callable[[Labels], object]) -> Iterator[Block]:
+        """Yield the partitions, in their order."""
+        for output in self._partitions.outputs:
+            yield results(self._partitions.client, [output])[0]
+
+    def identity(self) -> dict[str, object]:
+        """Return nothing that a checkpoint could know it by: there is none."""
+        return {}
 
 
 # Seconds between two checks of the workers; how long to wait until Dask notices that a

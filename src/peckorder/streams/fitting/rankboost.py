@@ -238,9 +238,7 @@ def fit_boosted(
         if has_trees(model) and checkpoint is not None:
             raise refusal("checkpoint", "be None with weak='tree'", repr(str(checkpoint)))
     if has_trees(model):
-        scratch = Scratch(_checked(folder))
-        with named(type(model).__name__), Team(model._n_threads()) as team:
-            _fit_trees(model, stream, scratch, team, prefetch, progress)
+        fit_trees(model, stream, folder=folder, prefetch=prefetch, progress=progress)
         return model
     kept = None
     if checkpoint is not None:
@@ -336,32 +334,34 @@ def _gather(
         return rows
 
 
-def _fit_trees(
+def fit_trees(
     model: RankBoost,
     stream: Stream,
-    scratch: Scratch,
-    team: Team,
-    prefetch: int,
-    progress: Report | None,
+    *,
+    folder: PathLike | None = None,
+    prefetch: int = 2,
+    progress: Report | None = None,
 ) -> None:
     """Read the stream, cut its columns, and grow trees from bins in a file."""
+    scratch = Scratch(_checked(folder))
     settings = tree_settings_of(model)
-    with _spooled(model, stream, scratch, None, team, prefetch, progress) as (blocks, spool):
-        scratch.check(spool.n_rows * spool.n_columns, _BYTES)
-        columns = bin_columns(
-            spool.blocks(), team, rises=model._features.rises,
-            max_bins=settings.max_bins or MOST_BINS, allocate=scratch.zeros,
+    with named(type(model).__name__), Team(model._n_threads()) as team:
+        with _spooled(model, stream, scratch, None, team, prefetch, progress) as (blocks, spool):
+            scratch.check(spool.n_rows * spool.n_columns, _BYTES)
+            columns = bin_columns(
+                spool.blocks(), team, rises=model._features.rises,
+                max_bins=settings.max_bins or MOST_BINS, allocate=scratch.zeros,
+            )  # fmt: skip
+        n_rows, pairs = columns.n_rows, blocks.pairs()
+        allocate = scratch.allocator(_BYTES_PER_ROW * n_rows)
+        pair_set = GradedPairSet(pairs, allocate)
+        if settings.equal_queries:
+            level_queries(pair_set, n_rows, team)
+        booster = TreeBooster(
+            columns, Distribution([pair_set], n_rows, team, allocate), settings,
+            model._features.is_category, team, offsets=pairs.starts[pairs.levels],
         )  # fmt: skip
-    n_rows, pairs = columns.n_rows, blocks.pairs()
-    allocate = scratch.allocator(_BYTES_PER_ROW * n_rows)
-    pair_set = GradedPairSet(pairs, allocate)
-    if settings.equal_queries:
-        level_queries(pair_set, n_rows, team)
-    booster = TreeBooster(
-        columns, Distribution([pair_set], n_rows, team, allocate), settings,
-        model._features.is_category, team, offsets=pairs.starts[pairs.levels],
-    )  # fmt: skip
-    booster.boost()
+        booster.boost()
     name_features(model, stream)
     model._publish(booster.log)
 
