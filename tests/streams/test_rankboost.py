@@ -6,12 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 
-from peckorder import RankBoost
+from peckorder import RankBoost, load
 from peckorder.boosting import blocks
 from peckorder.exceptions import DataError
 from peckorder.streams import Stream, from_arrays
 from peckorder.streams.fitting.rankboost import fit_boosted
+from peckorder.trees.growing import Grower
 from support.rankboost_settings import PARAMETERS, assert_same_model, rows_with_gaps
 
 VALUES = st.sampled_from([np.nan, -1.5, -0.0, 0.0, 0.5, 1.0, 2.0, 1e300])
@@ -185,14 +187,33 @@ def test_trees_of_sparse_rows(missing):
     assert_array_equal(other.predict(X), one.predict(X))
 
 
-def test_trees_have_no_checkpoint(tmp_path):
-    X, y, qid = problem(60)
-    with pytest.raises(DataError) as caught:
-        fit_boosted(RankBoost(**TREES), from_arrays(X, y, qid), checkpoint=tmp_path / "kept")
-    assert str(caught.value) == (
-        f"RankBoost: checkpoint must be None with weak='tree'; got {str(tmp_path / 'kept')!r}."
-    )
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("options", [{}, {"loss": "logistic", "subsample": 0.5}])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_trees_go_on_from_a_checkpoint(tmp_path, monkeypatch, dtype, options):
+    X, y, qid = problem(900)
+    stream = from_arrays(X.astype(dtype), y, qid, rows=99)
+    model = RankBoost(**TREES | {"n_rounds": 9} | options)
+    grow, calls = Grower.grow, []
+
+    def fail_later(*arguments):
+        calls.append(1)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return grow(*arguments)
+
+    path = tmp_path / "kept"
+    with monkeypatch.context() as patched:
+        patched.setattr(Grower, "grow", fail_later)
+        with pytest.raises(KeyboardInterrupt):
+            fit_boosted(clone(model), stream, checkpoint=path, every=0)
+    assert load(path).n_rounds_ == 5
+    other = fit_boosted(clone(model), stream, checkpoint=path)
+    one = clone(model).fit(X.astype(dtype), y, qid=qid)
+    assert_array_equal(other.predict(X), one.predict(X))
+    assert_array_equal(other.bounds_, one.bounds_)
+    finished = fit_boosted(clone(model), stream, checkpoint=path)
+    assert_array_equal(finished.predict(X), one.predict(X))
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_stream_without_queries_is_refused():

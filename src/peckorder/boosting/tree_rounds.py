@@ -1,5 +1,6 @@
 """RankBoost's rounds with trees as weak rankings, by the losses of pairs."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import inf, log
 from typing import Any, Protocol, Self
@@ -252,15 +253,21 @@ class TreeBooster:
         booster._X, booster._rows = X, rows
         return booster
 
-    def repeat(self, forest: Forest, alphas: Floats) -> None:
-        """Add the trees of an earlier fit to the same rows."""
-        assert self._X is not None
-        X = self._X[self._rows]
+    def repeat(
+        self, forest: Forest, alphas: Floats, blocks: Callable[[], Iterable[Matrix]] | None = None
+    ) -> None:
+        """Add the trees of an earlier fit to the same rows, which `blocks` returns in parts."""
+        if blocks is None:
+            assert self._X is not None
+            rows = [self._X[self._rows]]
+            blocks = rows.copy
         for t, alpha in enumerate(alphas.tolist()):
-            tree = forest.tree(t)
-            self._scores = self._scores.copy()
-            forest.add_scores(X, self._scores, slice(t, t + 1), unstored=self.settings.unstored)
-            self._record(tree, alpha, self.objective.move(self._scores[:, 0]))
+            self._scores, first = self._scores.copy(), 0
+            for X in blocks():
+                some = self._scores[first : first + X.shape[0]]
+                forest.add_scores(X, some, slice(t, t + 1), unstored=self.settings.unstored)
+                first += X.shape[0]
+            self._record(forest.tree(t), alpha, self.objective.move(self._scores[:, 0]))
 
     def boost(self, monitor: Any = None) -> None:
         """Add rounds until there are `n_rounds`, or no tree is of any use.

@@ -132,9 +132,11 @@ def fit(
     is taken, they differ by what ``tol`` allows. So it is after a lost worker.
 
     RankBoost wants ``max_bins``, unless features have at most 255 values, and takes
-    ``weak="threshold"`` and ``alpha="approximate"`` alone, without held-out queries. A
-    worker that is lost costs what it takes to make its rows again, to bin them and to
-    repeat the rounds so far; the model stays the same.
+    thresholds with ``alpha="approximate"`` alone, without held-out queries. With
+    ``weak="tree"`` partitions come to the client one after another, and trees grow
+    there from bins in a file, as by `peckorder.streams.fit`. A worker that is lost
+    costs what it takes to make its rows again, to bin them and to repeat the rounds so
+    far; the model stays the same.
 
     Of AggregatePRank, partition k of p trains ``n_estimators // p`` members, the first
     ``n_estimators % p`` partitions one more, as `fit` would train them on these rows,

@@ -16,7 +16,7 @@ import numpy as np
 from peckorder._core.compiled.bins import ABSTAINS, N_BINS
 from peckorder._core.errors import entry_named, named, refusal
 from peckorder._core.threads import Team
-from peckorder._core.typing import Ints, PathLike
+from peckorder._core.typing import Floats, Ints, PathLike
 from peckorder.boosting.blocks import (
     CheckedBlocks,
     Scratch,
@@ -224,7 +224,7 @@ def fit_boosted(
     The stream is read once. Its rows go to a file without a name in `folder`; from
     there every column is sorted and cut, and rounds read its bins. The model of rounds
     so far is in the checkpoint, and the bins are beside it, so that neither the stream
-    is read again nor a column sorted when the fit resumes.
+    is read again nor a column sorted when the fit resumes; with trees, it is read again.
 
     Parameters are those of `fit`. `model` must have no other user: it is left
     half-changed if anything goes wrong. Returns it, or the model in a checkpoint that
@@ -235,27 +235,32 @@ def fit_boosted(
         if not stream.has_queries:
             rule = "have queries, of which a block holds whole ones"
             raise refusal("stream", rule, "one without")
-        if has_trees(model) and checkpoint is not None:
-            raise refusal("checkpoint", "be None with weak='tree'", repr(str(checkpoint)))
-    if has_trees(model):
-        fit_trees(model, stream, folder=folder, prefetch=prefetch, progress=progress)
-        return model
     kept = None
     if checkpoint is not None:
         kept = Checkpoint.of(checkpoint, every, terms_of(model, stream, None, 1))
     with nullcontext() if kept is None else kept.locked():
         beside, earlier = None, None
         if kept is not None:
-            beside = KeptRows(kept.path, kept.terms)
             found: Any = kept.read()
             earlier, position = found or (None, Position())
-            if position.is_finished:
-                with suppress(FileExistsError):  # other files stay
-                    beside.check()
-                    beside.remove()
-                return earlier
-            beside.check()
             folder = kept.path.parent if folder is None else folder
+            if has_trees(model):
+                if position.is_finished:
+                    return earlier
+            else:
+                beside = KeptRows(kept.path, kept.terms)
+                if position.is_finished:
+                    with suppress(FileExistsError):  # other files stay
+                        beside.check()
+                        beside.remove()
+                    return earlier
+                beside.check()
+        if has_trees(model):
+            fit_trees(
+                model, stream, folder=folder, prefetch=prefetch, progress=progress,
+                kept=kept, earlier=earlier,
+            )  # fmt: skip
+            return model
         scratch = Scratch(_checked(folder))
         with named(type(model).__name__), Team(model._n_threads()) as team:
             rows = None if beside is None else beside.read()
@@ -341,8 +346,13 @@ def fit_trees(
     folder: PathLike | None = None,
     prefetch: int = 2,
     progress: Report | None = None,
+    kept: Checkpoint | None = None,
+    earlier: RankBoost | None = None,
 ) -> None:
-    """Read the stream, cut its columns, and grow trees from bins in a file."""
+    """Read the stream, cut its columns, and grow trees from bins in a file.
+
+    `earlier` is the model of the rounds that a checkpoint has, `kept`.
+    """
     scratch = Scratch(_checked(folder))
     settings = tree_settings_of(model)
     with named(type(model).__name__), Team(model._n_threads()) as team:
@@ -352,18 +362,26 @@ def fit_trees(
                 spool.blocks(), team, rises=model._features.rises,
                 max_bins=settings.max_bins or MOST_BINS, allocate=scratch.zeros,
             )  # fmt: skip
-        n_rows, pairs = columns.n_rows, blocks.pairs()
-        allocate = scratch.allocator(_BYTES_PER_ROW * n_rows)
-        pair_set = GradedPairSet(pairs, allocate)
-        if settings.equal_queries:
-            level_queries(pair_set, n_rows, team)
-        booster = TreeBooster(
-            columns, Distribution([pair_set], n_rows, team, allocate), settings,
-            model._features.is_category, team, offsets=pairs.starts[pairs.levels],
-        )  # fmt: skip
-        booster.boost()
-    name_features(model, stream)
-    model._publish(booster.log)
+            n_rows, pairs = columns.n_rows, blocks.pairs()
+            allocate = scratch.allocator(_BYTES_PER_ROW * n_rows)
+            pair_set = GradedPairSet(pairs, allocate)
+            if settings.equal_queries:
+                level_queries(pair_set, n_rows, team)
+            booster = TreeBooster(
+                columns, Distribution([pair_set], n_rows, team, allocate), settings,
+                model._features.is_category, team, offsets=pairs.starts[pairs.levels],
+            )  # fmt: skip
+            if earlier is not None:
+                alphas = earlier.weak_rankers_["alpha"]
+                booster.repeat(earlier.forest_, alphas, lambda: _in_rows(spool))
+        name_features(model, stream)
+        _boost(model, booster, kept)
+
+
+def _in_rows(spool: Spool) -> Iterator[Floats]:
+    """Yield blocks of rows as forests take them."""
+    for block in spool.blocks():
+        yield np.ascontiguousarray(block, dtype=np.float64)
 
 
 def _begin(rows: BinnedRows, options: Options, scratch: Scratch, team: Team) -> Booster:
@@ -378,7 +396,7 @@ def _begin(rows: BinnedRows, options: Options, scratch: Scratch, team: Team) -> 
     return Booster(distribution, [learner], rule, options.n_rounds)
 
 
-def _boost(model: RankBoost, booster: Booster, kept: Checkpoint | None) -> None:
+def _boost(model: RankBoost, booster: Booster | TreeBooster, kept: Checkpoint | None) -> None:
     """Run all rounds; write the model to the checkpoint now and then, and in the end."""
     if kept is None:
         booster.boost()
@@ -399,7 +417,10 @@ def _boost(model: RankBoost, booster: Booster, kept: Checkpoint | None) -> None:
             keep(False)
 
     try:
-        booster.boost(report=write_if_due, every=1 if kept.every == 0 else None)
+        if isinstance(booster, TreeBooster):
+            booster.boost(lambda log: write_if_due())
+        else:
+            booster.boost(report=write_if_due, every=1 if kept.every == 0 else None)
     except BaseException:
         # The rounds so far are written; the error is raised in any case.
         with suppress(Exception):
