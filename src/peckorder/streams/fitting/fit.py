@@ -112,9 +112,9 @@ def fit(
     which go to files too where memory is short, 32 per level of grades and 24 per query.
     It requires queries, ``weak="threshold"`` or ``"tree"`` and ``alpha="approximate"``,
     without held-out queries; thresholds require ``max_bins`` unless features have at most
-    255 values. With a checkpoint, which trees do not take, the bins are kept beside it,
-    in a folder named after it with ``.rows``, until the fit is finished: the stream is
-    not read again.
+    255 values. With a checkpoint the bins of thresholds are kept beside it, in a folder
+    named after it with ``.rows``, until the fit is finished: the stream is not read
+    again. For trees it is.
 
     To go on with a model that is fitted already, call its `partial_fit` in a loop over
     the stream.
