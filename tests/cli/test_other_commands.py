@@ -58,6 +58,22 @@ def test_explain_a_row(trained, tmp_path, capsys):
     assert "2 others" in shown
 
 
+def test_explain_shows_the_cells_of_text(tmp_path, capsys):
+    data, model = tmp_path / "w.csv", tmp_path / "m.peckorder"
+    levels = ["low", "medium", "high"] * 40
+    lines = [f"{level},{k % 7},{k % 3 + 1}" for k, level in enumerate(levels)]
+    data.write_text("risk,size,grade\n" + "\n".join(lines) + "\n")
+    words = ("fit", data, "--target", "grade", "--ranker", "RankBoost", "--quiet")
+    assert run(*words, "--set", "n_rounds=3", "-o", model) == 0
+    (row,) = result_of(capsys, "explain", model, data, "--row", 2, "--json")["rows"]
+    parts = {part["feature"]: part for part in row["features"]}
+    assert (parts["risk"]["value"], parts["risk"]["cell"]) == (1.0, "medium")
+    assert parts["size"]["value"] == 1.0
+    assert "cell" not in parts["size"]
+    shown = output_of(capsys, "explain", model, data, "--row", 2)
+    assert any("risk" in line and "medium" in line for line in shown.splitlines())
+
+
 def test_explain_classes_by_their_odds(tmp_path, capsys):
     data, model = write_table(tmp_path / "w.csv", colours=False), tmp_path / "m.peckorder"
     words = ("fit", data, "--target", "grade", "--ranker", "OrdinalBoost", "--quiet")

@@ -1,7 +1,7 @@
 """The work of `peckorder explain` and `peckorder info`, and what models cannot be used for."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -47,7 +47,7 @@ def run_explain(
     if file is None:
         raise refusal("file", "be given for this model", "none")
     model_rows = ModelRows.of(ranker)
-    X, raw, names = _rows(model_rows, file, options.format)
+    X, raw, names, cells = _rows(model_rows, file, options.format)
     for number in numbers:
         if not 1 <= number <= X.shape[0]:
             raise refusal("row", f"be from 1 to {X.shape[0]}", number)
@@ -60,6 +60,12 @@ def run_explain(
         written.append(f"{counted(n_rows, 'row', 'rows')} in {shown_out(out)}")
     what = model_rows.explained
     rows = [_explained(names, raw, added, constant, k - 1, what) for k in numbers]
+    for row in rows:
+        for part in row["features"]:
+            # Of text its code tells nobody anything.
+            cell = cells[part["feature"]][row["row"] - 1] if part["feature"] in cells else None
+            if isinstance(cell, str):
+                part["cell"] = cell
     printer.emit(
         {"model": model, "file": name_of(file), "rows": rows, "out": out},
         *(_screen(row, options.top, what) for row in rows),
@@ -69,8 +75,8 @@ def run_explain(
 
 def _rows(
     model_rows: ModelRows, file: str, format: str | None
-) -> tuple[Matrix, Matrix, tuple[str, ...]]:
-    """Return the features of all rows, before they were scaled too, and their names."""
+) -> tuple[Matrix, Matrix, tuple[str, ...], Mapping[str, Array]]:
+    """Return the features of all rows, before they were scaled too, their names, and cells."""
     table: Columns | Documents
     if letor_documents(file, format=format) is None:
         # Called while the file is open, whose name refusals would take.
@@ -87,11 +93,11 @@ def _rows(
             raw = table.X[:, : model_rows.n_features]
             X = model_rows.array(raw)
             model_rows.check_cells(name_of(file), X)
-            return X, raw, tuple(str(k + 1) for k in range(model_rows.n_features))
+            return X, raw, tuple(str(k + 1) for k in range(model_rows.n_features)), {}
         table = documents_to_columns(name_of(file), table, None)
     X = model_rows.matrix(table)
     names, raw = model_rows.before(table)
-    return X, raw, names
+    return X, raw, names, table.arrays
 
 
 def _explained(
@@ -112,7 +118,7 @@ def _explained(
 
 def _screen(row: dict[str, Any], top: int, what: str) -> Screen:
     every = row["features"]
-    rows = [(f["feature"], f["value"], f["adds"]) for f in every[:top]]
+    rows = [(f["feature"], f.get("cell", f["value"]), f["adds"]) for f in every[:top]]
     rest = sum(f["adds"] for f in every[top:])
     if len(every) > top:
         rows.append((counted(len(every) - top, "other", "others"), "", rest))
