@@ -326,9 +326,12 @@ def test_a_single_leaf_and_no_trees():
     with pytest.warns(ConvergenceWarning):
         model = RankBoost(weak="tree").fit(np.zeros((4, 2)), [0, 1, 0, 1])
     assert answers(model, X[:, :2])["scores"].tolist() == [0.0] * 30
-    options = {"weak": "tree", "max_features": 0.01, "min_samples_leaf": 3, "random_state": 0}
-    model = RankBoost(n_rounds=20, **options).fit(X, LEVEL)
+    # A sample of three rows is not divided.
+    options = {"weak": "tree", "subsample": 0.2, "min_samples_leaf": 3, "random_state": 0}
+    qid = np.minimum(np.arange(len(X)) // 3, 4)
+    model = RankBoost(n_rounds=20, **options).fit(X, LEVEL, qid=qid)
     assert (model.forest_.sizes == 1).any()
+    assert (model.forest_.sizes > 1).any()
     assert_same_scores(answers(model, X)["scores"], model.predict(X))
 
 
