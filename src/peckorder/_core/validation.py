@@ -6,7 +6,7 @@ those of `peckorder._core.parameters`.
 
 # ruff: noqa: PLC0414
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Integral
 from reprlib import repr as short
@@ -60,16 +60,7 @@ def check_rows(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, norms: b
     """
     if not reset and _is_ready(X, estimator):
         return as_rows(X)
-    with naming_columns(X):
-        checked = validate_data(
-            estimator,
-            rows_without_gaps(X),
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=False,
-        )
+    checked = read_matrix(estimator, X, rows_without_gaps, reset=reset, finite=False)
     if not sparse.issparse(checked):
         return as_rows(checked)
     _check_pointers(checked)
@@ -196,6 +187,31 @@ def unmasked(name: str, values: T) -> T:
 
 def _is_masked(value: object) -> bool:
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
+def read_matrix(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    read_gaps: Callable[[MatrixLike], MatrixLike],
+    *,
+    reset: bool,
+    finite: bool | str,
+) -> Any:
+    """Return users' rows as a C-ordered or CSR matrix of float64 or float32.
+
+    `read_gaps` says what masked values and missing dates are; `finite` is scikit-learn's
+    `ensure_all_finite`.
+    """
+    with naming_columns(X):
+        return validate_data(
+            estimator,
+            read_gaps(X),
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=finite,
+        )
 
 
 @contextmanager

@@ -37,20 +37,19 @@ _CHUNK = 1 << 26
 _PIECE = 1 << 18
 
 
-def options_for_blocks(model: RankBoost, where: str, *, allow_trees: bool = False) -> Options:
+def options_for_blocks(model: RankBoost, where: str) -> Options:
     """Return how to boost; refuse parameters that need all rows in memory.
 
     `where` ends the rule, as in "on a stream".
     """
     check(model)
-    if allow_trees and has_trees(model):
+    if has_trees(model):
         if model.pair_weight is not None:
             refuse_parameter(model, "pair_weight", f"be None {where}")
         if not (model.categorical_features is None or isinstance(model.categorical_features, str)):
             refuse_parameter(model, "categorical_features", f"be None or 'from_dtype' {where}")
     elif model.weak not in ("threshold", ["threshold"], ("threshold",)):
-        also = " or 'tree'" if allow_trees else ""
-        refuse_parameter(model, "weak", f"be 'threshold'{also} {where}")
+        refuse_parameter(model, "weak", f"be 'threshold' or 'tree' {where}")
     for name, required in _REQUIRED.items():
         if getattr(model, name) != required:
             refuse_parameter(model, name, f"be {required!r} {where}")

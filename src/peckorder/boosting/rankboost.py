@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base import ScoreEstimator, all_or_nothing, checked_offset, checked_weight
 from peckorder._core.errors import entry, refusal, warn
@@ -18,7 +18,7 @@ from peckorder._core.validation import (
     check_csr,
     generator,
     masked_as_nan,
-    naming_columns,
+    read_matrix,
     refuse_parameter,
 )
 from peckorder.boosting.distribution import feedback_rows
@@ -426,7 +426,8 @@ class RankBoost(ScoreEstimator, stored=True):
             self._check_trees(preferences)
             trees = TreeBooster.of_rows(*arguments, tree_settings_of(self), self._features, team)
             if is_warm:
-                trees.repeat(self.forest_, self.weak_rankers_["alpha"])
+                kept = X[rows]
+                trees.repeat(self.forest_, self.weak_rankers_["alpha"], lambda: [kept])
             trees.boost(stopping)
             self._publish(trees.log, stopping, has_offset=offset is not None)
         else:
@@ -509,16 +510,7 @@ class RankBoost(ScoreEstimator, stored=True):
             return numbers
         if not reset and hasattr(self, "forest_"):
             return self._features.matrix(self, X, unstored=self._unstored)
-        with naming_columns(X):
-            rows: Matrix = validate_data(
-                self,
-                masked_as_nan(X),
-                reset=reset,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order="C",
-                ensure_all_finite="allow-nan",
-            )
+        rows: Matrix = read_matrix(self, X, masked_as_nan, reset=reset, finite="allow-nan")
         return rows if isinstance(rows, np.ndarray) else check_csr(rows)
 
     def _publish(

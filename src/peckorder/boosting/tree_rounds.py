@@ -204,8 +204,6 @@ class TreeBooster:
         self._scores = np.zeros((n_rows, 1))
         if scores is not None:
             self._scores[:, 0] = scores
-        self._X: Matrix | None = None
-        self._rows: Ints = np.empty(0, dtype=np.int64)
         self.log = RoundLog([self.objective.move(self._scores[:, 0])], 0.0)
 
     @classmethod
@@ -240,7 +238,7 @@ class TreeBooster:
             unstored=settings.unstored,
             order=rows,
         )
-        booster = cls(
+        return cls(
             columns,
             distribution,
             settings,
@@ -250,17 +248,11 @@ class TreeBooster:
             swaps=swaps_of(graded) if settings.follows_ndcg else _NO_SWAPS,
             scores=None if offset is None else offset[rows],
         )
-        booster._X, booster._rows = X, rows
-        return booster
 
     def repeat(
-        self, forest: Forest, alphas: Floats, blocks: Callable[[], Iterable[Matrix]] | None = None
+        self, forest: Forest, alphas: Floats, blocks: Callable[[], Iterable[Matrix]]
     ) -> None:
         """Add the trees of an earlier fit to the same rows, which `blocks` returns in parts."""
-        if blocks is None:
-            assert self._X is not None
-            rows = [self._X[self._rows]]
-            blocks = rows.copy
         for t, alpha in enumerate(alphas.tolist()):
             self._scores, first = self._scores.copy(), 0
             for X in blocks():

@@ -59,13 +59,7 @@ def run_explain(
         n_rows = write_columns(out, Columns({**columns, **parts}, name_of(file)))
         written.append(f"{counted(n_rows, 'row', 'rows')} in {shown_out(out)}")
     what = model_rows.explained
-    rows = [_explained(names, raw, added, constant, k - 1, what) for k in numbers]
-    for row in rows:
-        for part in row["features"]:
-            # Of text its code tells nobody anything.
-            cell = cells[part["feature"]][row["row"] - 1] if part["feature"] in cells else None
-            if isinstance(cell, str):
-                part["cell"] = cell
+    rows = [_explained(names, raw, cells, added, constant, k - 1, what) for k in numbers]
     printer.emit(
         {"model": model, "file": name_of(file), "rows": rows, "out": out},
         *(_screen(row, options.top, what) for row in rows),
@@ -101,16 +95,26 @@ def _rows(
 
 
 def _explained(
-    names: tuple[str, ...], raw: Any, added: Floats, constant: Floats, row: int, what: str
+    names: tuple[str, ...],
+    raw: Any,
+    cells: Mapping[str, Array],
+    added: Floats,
+    constant: Floats,
+    row: int,
+    what: str,
 ) -> dict[str, Any]:
     values = raw[[row]].toarray()[0] if hasattr(raw, "toarray") else raw[row]
     order = np.argsort(-np.abs(added[row]), kind="stable")
+    # Of text the code tells nobody anything.
+    shown = {name: cells[name][row] for name in names if name in cells}
+    texts = {name: {"cell": cell} for name, cell in shown.items() if isinstance(cell, str)}
     return {
         "row": row + 1,
         what: float(added[row].sum() + constant[row]),
         "constant": float(constant[row]),
         "features": [
             {"feature": names[k], "value": float(values[k]), "adds": float(added[row, k])}
+            | texts.get(names[k], {})
             for k in order.tolist()
         ],
     }

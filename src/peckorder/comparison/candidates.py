@@ -222,13 +222,11 @@ def _rankboost_trees_on_queries(info: TaskInfo) -> RoundsTuned:
         subsample=0.5,
         random_state=info.seed,
     )
+    slow: dict[str, list[Any]] = {"learning_rate": [0.05], "l2": [10.0]}
     grid: Grid = [
         {"max_leaf_nodes": [7]},
         {"max_leaf_nodes": [15], "min_samples_leaf": [100]},
-        {
-            **{"max_leaf_nodes": [31], "min_samples_leaf": [100]},
-            **{"learning_rate": [0.05], "l2": [10.0]},
-        },
+        {"max_leaf_nodes": [31], "min_samples_leaf": [100], **slow},
     ]
     return RoundsTuned(model, boosted_stages, "n_rounds", grid, info.loss, info.seed)
 

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -85,9 +85,8 @@ class TableCase(Case):
     def info(self, seed: int) -> TaskInfo:
         """Return what candidates are made for."""
         n_levels = len(self.classes) if self.classes else 2
-        sizes: Any = [] if self.qid is None else np.bincount(self.qid)
-        n_pairs = 0.5 * np.square(sizes, dtype=float).sum()
-        few = n_pairs <= _FEW_PAIRS
+        sizes = np.zeros(1) if self.qid is None else np.bincount(self.qid).astype(float)
+        few = bool(0.5 * sizes @ sizes <= _FEW_PAIRS)
         return TaskInfo(seed, len(self.features), n_levels, self.loss, has_few_pairs=few)
 
     def training_rows(self, rows: Ints | slice = slice(None)) -> TrainingRows:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base import ScoreEstimator, all_or_nothing, checked_offset, checked_weight
 from peckorder._core.errors import entry, refusal
@@ -20,7 +20,7 @@ from peckorder._core.validation import (
     check_csr,
     check_finite,
     check_parameters,
-    naming_columns,
+    read_matrix,
     rows_without_gaps,
 )
 from peckorder.feedback import Queries, read_grades
@@ -124,16 +124,8 @@ class MagnitudeModel(ScoreEstimator):
         # Dense training rows are checked for NaN below, by several threads. What is no
         # matrix yet may become a sparse one: a frame of sparse columns.
         by_ourselves = reset and not sparse.issparse(X)
-        with naming_columns(X):
-            rows: Matrix = validate_data(
-                self,
-                rows_without_gaps(X),
-                reset=reset,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order="C",
-                ensure_all_finite=not by_ourselves,
-            )
+        finite = not by_ourselves
+        rows: Matrix = read_matrix(self, X, rows_without_gaps, reset=reset, finite=finite)
         is_sparse = sparse.issparse(rows)
         # The check of a dense kernel matrix for symmetry also finds what is not finite.
         checks_later = checks_later and not is_sparse and rows.shape[0] == rows.shape[1]

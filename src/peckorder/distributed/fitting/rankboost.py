@@ -42,7 +42,7 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> Non
     Trees grow here, from bins of the partitions, which come one after another.
     """
     with named_after(estimator):
-        options = options_for_blocks(estimator, "on a cluster", allow_trees=True)
+        options = options_for_blocks(estimator, "on a cluster")
     check_queries(estimator, source)
     partitions = load(client, source)
     if has_trees(estimator):

@@ -231,7 +231,7 @@ def fit_boosted(
     is finished.
     """
     with named(type(model).__name__):
-        options = options_for_blocks(model, "on a stream", allow_trees=True)
+        options = options_for_blocks(model, "on a stream")
         if not stream.has_queries:
             rule = "have queries, of which a block holds whole ones"
             raise refusal("stream", rule, "one without")
@@ -241,20 +241,19 @@ def fit_boosted(
     with nullcontext() if kept is None else kept.locked():
         beside, earlier = None, None
         if kept is not None:
+            # Trees keep no rows: the stream is read again.
+            beside = None if has_trees(model) else KeptRows(kept.path, kept.terms)
             found: Any = kept.read()
             earlier, position = found or (None, Position())
-            folder = kept.path.parent if folder is None else folder
-            if has_trees(model):
-                if position.is_finished:
-                    return earlier
-            else:
-                beside = KeptRows(kept.path, kept.terms)
-                if position.is_finished:
-                    with suppress(FileExistsError):  # other files stay
+            if position.is_finished:
+                with suppress(FileExistsError):  # other files stay
+                    if beside is not None:
                         beside.check()
                         beside.remove()
-                    return earlier
+                return earlier
+            if beside is not None:
                 beside.check()
+            folder = kept.path.parent if folder is None else folder
         if has_trees(model):
             fit_trees(
                 model, stream, folder=folder, prefetch=prefetch, progress=progress,
