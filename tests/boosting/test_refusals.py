@@ -255,6 +255,12 @@ def refused_fits():
         sentence = f"{name} must be left out with Preferences, which know no queries; got one."
         pairs = {"y": Preferences([0], [1]), "qid": None} | given
         yield f"{name} with pairs", options, pairs, ValueError(sentence)
+    sentence = (
+        "y must be preferences without sizes, of which RankBoost would learn the order only; got "
+        "sizes. Give y.without_sizes(), or let sizes be weights."
+    )
+    sized = {"y": Preferences([0], [1], size=[2.0]), "qid": None}
+    yield "sizes", {}, sized, DataError(sentence)
     two_rows = {"X": [[0.0], [1.0]], "y": [0, 1], "qid": None}
     for alpha in ("approximate", "analytic", "numeric"):
         for weak in ("threshold", lambda X, p: lambda X: X[:, 0] > 0):

@@ -131,7 +131,10 @@ def test_nothing_changes_afterwards():
     assert listed(graded) == [(1, 0, 1.0)]
     with pytest.raises(dataclasses.FrozenInstanceError):
         explicit.parts = ()
-    arrays = [*explicit.pairs(), *explicit.restrict([0, 1]).parts[0].pairs]
+    arrays = [*explicit.pairs(), *explicit.restrict([0, 1]).parts[0].pairs, explicit.sizes()]
+    sized = Preferences.from_labels([1, 2, 2])
+    for part in (*sized.parts, *sized.restrict([0, 1]).parts, *sized.without_sizes().parts):
+        arrays += [*part.pairs, *([] if part.size is None else [part.size])]
     for made in (graded, graded.restrict([1, 0]), 2 * graded):
         part = made.parts[0]
         arrays += [part.rows, part.grade, part.offsets]
@@ -223,6 +226,26 @@ REFUSED = {
     "weight in words": (
         lambda: Preferences([1], [0], ["much"]),
         "weight must be finite numbers >= 0; got 'much' in place 0.",
+    ),
+    "number of sizes": (
+        lambda: Preferences([1, 2], [0, 0], size=[1.0]),
+        "size must be one number per pair, 2 in all; got an array of shape (1,).",
+    ),
+    "negative size": (
+        lambda: Preferences([1, 2], [0, 0], size=[1.0, -0.5]),
+        "size must be finite numbers >= 0; got -0.5 in place 1.",
+    ),
+    "nan size": (
+        lambda: Preferences([1, 2], [0, 0], size=[np.nan, 1.0]),
+        "size must be finite numbers >= 0; got nan in place 0.",
+    ),
+    "labels too far apart": (
+        lambda: Preferences.from_labels([-1.5e308, 1.5e308]),
+        "y must have finite differences; got an overflow.",
+    ),
+    "nan label": (
+        lambda: Preferences.from_labels([1.0, np.nan]),
+        "y must be finite numbers; got nan in row 1.",
     ),
     "sum of weights": (
         lambda: Preferences([1, 2], [0, 0], [1e308, 1e308]),

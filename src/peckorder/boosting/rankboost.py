@@ -294,7 +294,8 @@ class RankBoost(ScoreEstimator, stored=True):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows; NaN where a feature abstains.
         y : array-like of shape (n_samples,) or Preferences
-            How good each row is, compared within queries; or pairs of rows.
+            How good each row is, compared within queries; or pairs of rows, without
+            sizes: there is no place for these in the loss.
         qid : array-like of shape (n_samples,), default=None
             The query of each row; None for one query of all rows.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -453,6 +454,13 @@ class RankBoost(ScoreEstimator, stored=True):
             if is_given:
                 rule = "be left out with Preferences, which know no queries"
                 raise refusal(name, rule, "one", error=ValueError)
+        if y.has_sizes:
+            raise refusal(
+                "y",
+                "be preferences without sizes, of which RankBoost would learn the order only",
+                "sizes",
+                hint="Give y.without_sizes(), or let sizes be weights.",
+            )
         y.check_rows(n_rows)
         return y
 

@@ -1,5 +1,6 @@
 """Preferences: which row should rank above which, as listed pairs or graded rows."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry, refusal, unnamed
-from peckorder._core.typing import Floats, Ints, Labels
+from peckorder._core.typing import Array, Bools, Floats, Ints, Labels
 from peckorder._core.validation import is_number, not_negative, one_of, unmasked
 from peckorder.feedback._labels_and_queries import Queries, read_grades, read_only
 
@@ -30,9 +31,10 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PairList:
-    """Feedback whose pairs are listed, in read-only arrays."""
+    """Feedback whose pairs are listed, in read-only arrays; size None is 1 for all."""
 
     pairs: Pairs
+    size: Floats | None = None
 
     @property
     def n_pairs(self) -> int:
@@ -54,6 +56,16 @@ class PairList:
         """Return the pairs."""
         return self.pairs
 
+    def sizes(self) -> Floats:
+        """Return by how much the better row of each pair should score more."""
+        return np.ones(self.n_pairs) if self.size is None else self.size
+
+    def ordered(self) -> Self:
+        """Drop sizes, and pairs of size 0."""
+        if self.size is None:
+            return self
+        return replace(self, pairs=Pairs(*_kept(self.size > 0, *self.pairs)), size=None)
+
     def scaled(self, factor: float) -> Self:
         """Multiply all weights."""
         better, worse, weight = self.pairs
@@ -64,9 +76,9 @@ class PairList:
         better = positions_in(rows, self.pairs.better)
         worse = positions_in(rows, self.pairs.worse)
         kept = (better >= 0) & (worse >= 0)
-        weight = read_only(self.pairs.weight[kept])
-        pairs = Pairs(read_only(better[kept]), read_only(worse[kept]), weight)
-        return replace(self, pairs=pairs)
+        size = None if self.size is None else read_only(self.size[kept])
+        pairs = Pairs(*_kept(kept, better, worse, self.pairs.weight))
+        return replace(self, pairs=pairs, size=size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,17 +155,21 @@ class GradedRows:
 
     def listed(self) -> Pairs:
         """List the pairs: O(n_pairs) time and memory."""
-        n_below = np.repeat(self.n_below, self.level_sizes)
-        better = np.repeat(np.arange(len(self.rows)), n_below)
-        # The rows below a row are the first ones of its query.
-        worse = np.repeat(np.repeat(self.offsets[:-1], np.diff(self.offsets)), n_below)
-        worse += np.arange(len(better))
-        worse -= np.repeat(np.cumsum(n_below) - n_below, n_below)
+        starts = np.repeat(self.offsets[:-1], np.diff(self.offsets))
+        better, worse = _with_first_rows(starts, np.repeat(self.n_below, self.level_sizes))
         if self.kind == "unit":
             weight = np.full(len(better), self.scale)
         else:
             weight = self.scale * (self.utility[better] - self.utility[worse])
         return Pairs(self.rows[better], self.rows[worse], weight)
+
+    def sizes(self) -> Floats:
+        """Return 1 for each pair: grades have an order only."""
+        return np.ones(self.n_pairs)
+
+    def ordered(self) -> Self:
+        """Return the same: there are no sizes."""
+        return self
 
     def scaled(self, factor: float) -> Self:
         """Multiply all weights."""
@@ -182,7 +198,8 @@ class Preferences:
 
     The feedback of RankBoost [1]_: a weight Phi(x0, x1) >= 0 for each pair in which
     x1 should rank above x0. Pairs may repeat, in which case their weights add up, and
-    may contradict each other. The object is immutable.
+    may contradict each other. With sizes, they are the feedback of magnitude-preserving
+    ranking [2]_: x1 should score `size` more than x0. The object is immutable.
 
     Parameters
     ----------
@@ -192,6 +209,11 @@ class Preferences:
         The row numbers of those that should rank below.
     weight : array-like of shape (n_pairs,), default=None
         The weight of each pair, not negative; None for 1 each.
+    size : array-like of shape (n_pairs,), default=None
+        By how much the score of the better row should be above that of the worse one,
+        not negative; 0 for two rows that should score the same. None for 1 each, and
+        for rankers of which only the order matters: RankBoost refuses pairs with sizes,
+        of which `without_sizes` keeps the order.
 
     Attributes
     ----------
@@ -214,6 +236,8 @@ class Preferences:
     ----------
     .. [1] Y. Freund, R. Iyer, R. E. Schapire and Y. Singer, "An Efficient Boosting
        Algorithm for Combining Preferences", JMLR 4, 2003.
+    .. [2] C. Cortes, M. Mohri and A. Rastogi, "Magnitude-Preserving Ranking
+       Algorithms", ICML 2007.
 
     Examples
     --------
@@ -225,6 +249,11 @@ class Preferences:
     >>> both = clicks + 0.5 * grades
     >>> both.pairs().weight.tolist()
     [1.0, 3.0, 1.0, 0.5, 0.5, 0.5]
+
+    Two matches, one won by three goals, and one drawn:
+
+    >>> Preferences(better=[0, 1], worse=[1, 2], size=[3, 0]).sizes()
+    array([3., 0.])
     """
 
     parts: tuple[Part, ...]
@@ -233,7 +262,11 @@ class Preferences:
     __array_ufunc__ = None
 
     def __init__(
-        self, better: ArrayLike, worse: ArrayLike, weight: ArrayLike | None = None
+        self,
+        better: ArrayLike,
+        worse: ArrayLike,
+        weight: ArrayLike | None = None,
+        size: ArrayLike | None = None,
     ) -> None:
         above, below = _row_numbers("better", better), _row_numbers("worse", worse)
         if len(above) == 0 and len(below) == 0:
@@ -245,7 +278,9 @@ class Preferences:
             raise refusal(
                 "worse", "be other rows than better", f"row {above[pair]} for both in pair {pair}"
             )
-        part = PairList(Pairs(above, below, _weights(weight, len(above))))
+        weights = _not_negative("weight", weight, len(above))
+        sizes = None if size is None else _not_negative("size", size, len(above))
+        part = PairList(Pairs(above, below, weights), sizes)
         object.__setattr__(self, "parts", _checked((part,), "weight"))
 
     @classmethod
@@ -284,6 +319,49 @@ class Preferences:
         4999950000
         """
         return cls.of_labels(y, qid, weight)
+
+    @classmethod
+    def from_labels(cls, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
+        """Return every two rows of a query as a pair whose size is y1 - y0.
+
+        Rows of equal labels are pairs of size 0. The sums over pairs in the losses of
+        `MPRank` and `SVRank` are over these, each pair once.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            The labels: real numbers, larger is better, or an ordered categorical.
+        qid : array-like of shape (n_rows,), default=None
+            The query of each row; rows of different queries form no pair. None: one
+            query of all rows.
+
+        Returns
+        -------
+        preferences : Preferences
+            O(n_pairs) time and memory, n (n - 1) / 2 pairs of n rows of a query: for
+            labels of many rows give a ranker, or a metric, the labels themselves.
+
+        Examples
+        --------
+        >>> from peckorder import Preferences
+        >>> margins = Preferences.from_labels([2.0, 0.5, 2.0])
+        >>> better, worse, _ = margins.pairs()
+        >>> better.tolist(), worse.tolist(), margins.sizes().tolist()
+        ([0, 2, 2], [1, 1, 0], [1.5, 1.5, 0.0])
+        """
+        label = read_grades(y)
+        queries = Queries.of(qid, len(label))
+        order = np.lexsort((label, queries.of_rows()))
+        # A row is paired with all that stand before it in its query.
+        starts = np.repeat(queries.offsets[:-1], queries.sizes)
+        better, worse = _with_first_rows(starts, np.arange(len(order)) - starts)
+        with np.errstate(over="ignore"):
+            size = label[order[better]] - label[order[worse]]
+        if not np.isfinite(size).all():
+            raise refusal("y", "have finite differences", "an overflow")
+        weight = read_only(np.ones(len(better)))
+        pairs = Pairs(read_only(order[better]), read_only(order[worse]), weight)
+        return cls._of((PairList(pairs, read_only(size)),))
 
     @classmethod
     @unnamed
@@ -359,6 +437,43 @@ class Preferences:
         """
         columns = zip(*(part.listed() for part in self.parts), strict=True)
         return Pairs(*(read_only(np.concatenate(column)) for column in columns))
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether sizes were given for any of the pairs."""
+        return any(isinstance(part, PairList) and part.size is not None for part in self.parts)
+
+    def sizes(self) -> Floats:
+        """Return the size of each pair, in the order of `pairs`: 1 where none was given.
+
+        Returns
+        -------
+        size : ndarray of shape (n_pairs,)
+            By how much the better row should score more. O(n_pairs) time and memory.
+
+        Examples
+        --------
+        >>> from peckorder import Preferences
+        >>> (Preferences([0], [1], size=[2.5]) + Preferences([1], [2])).sizes()
+        array([2.5, 1. ])
+        """
+        return read_only(np.concatenate([part.sizes() for part in self.parts]))
+
+    def without_sizes(self) -> Self:
+        """Keep the order of pairs only: no sizes, and no pairs of size 0.
+
+        Returns
+        -------
+        preferences : Preferences
+            What is left may be empty.
+
+        Examples
+        --------
+        >>> from peckorder import Preferences
+        >>> len(Preferences([0, 1], [1, 2], size=[3, 0]).without_sizes())
+        1
+        """
+        return self._of(tuple(part.ordered() for part in self.parts))
 
     def restrict(self, rows: ArrayLike) -> Self:
         """Keep the pairs among these rows, as feedback on those rows alone.
@@ -446,6 +561,13 @@ class Preferences:
     __rmul__ = __mul__
 
 
+def _with_first_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """Pair each row with rows from its start on, so many of them."""
+    better = np.repeat(np.arange(len(counts)), counts)
+    worse = np.repeat(starts - np.cumsum(counts) + counts, counts)
+    return better, worse + np.arange(len(better))
+
+
 def _checked(parts: tuple[Part, ...], what: str) -> tuple[Part, ...]:
     """Return the parts; raise if the sum of their weights overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -468,23 +590,26 @@ def _row_numbers(name: str, values: ArrayLike) -> Ints:
     return read_only(numbers.astype(np.int64))
 
 
-def _weights(values: ArrayLike | None, n_pairs: int) -> Floats:
-    """Return a read-only copy of the weights of pairs."""
+def _not_negative(name: str, values: ArrayLike | None, n_pairs: int) -> Floats:
+    """Return a read-only copy of one number per pair, 1 each if there are none."""
     if values is None:
         return read_only(np.ones(n_pairs))
-    numbers = np.asarray(unmasked("weight", values))
+    numbers = np.asarray(unmasked(name, values))
     if numbers.shape != (n_pairs,):
         raise refusal(
-            "weight",
-            f"be one number per pair, {n_pairs} in all",
-            f"an array of shape {numbers.shape}",
+            name, f"be one number per pair, {n_pairs} in all", f"an array of shape {numbers.shape}"
         )
     if numbers.dtype.kind not in "biuf":
-        _refuse_value("weight", "finite numbers >= 0", numbers, 0)
-    is_weight = np.isfinite(numbers) & (numbers >= 0)
-    if not is_weight.all():
-        _refuse_value("weight", "finite numbers >= 0", numbers, int(is_weight.argmin()))
+        _refuse_value(name, "finite numbers >= 0", numbers, 0)
+    is_valid = np.isfinite(numbers) & (numbers >= 0)
+    if not is_valid.all():
+        _refuse_value(name, "finite numbers >= 0", numbers, int(is_valid.argmin()))
     return read_only(numbers.astype(np.float64))
+
+
+def _kept(kept: Bools, *columns: Array) -> Iterator[Array]:
+    """Yield some entries of columns, read-only."""
+    return (read_only(column[kept]) for column in columns)
 
 
 def _refuse_value(name: str, rule: str, values: Labels, i: int) -> NoReturn:
