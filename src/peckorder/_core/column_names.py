@@ -22,6 +22,15 @@ ITEM: Final = _words(
     "artist artist_id"
 )
 RATING: Final = _words("rating ratings stars user_rating book_rating movie_rating vote score")
+# Of pairs, in the order of their rows: the two names of a kind stand together.
+PAIR: Final = (
+    ("better", "worse"),
+    ("winner", "loser"),
+    ("preferred", "other"),
+    ("chosen", "rejected"),
+)
+WEIGHT: Final = _words("weight weights")
+SIZE: Final = _words("size margin")
 _SURE_TARGET: Final = _words(
     "target label relevance rel grade quality class out1 outcome response y_true"
 )
@@ -58,6 +67,25 @@ def rating_column(names: Collection[str], role: str) -> str | None:
     """Return the column of a "user", "item" or "rating": named so, or as is usual."""
     usual = {"user": USER, "item": ITEM, "rating": RATING}[role]
     return role if role in names else first_named(names, usual)
+
+
+def pair_columns(names: Collection[str]) -> dict[str, str]:
+    """Return the columns of pairs by their roles: better, worse, weight, size; those there are.
+
+    Examples
+    --------
+    >>> from peckorder._core.column_names import pair_columns
+    >>> pair_columns(["date", "Winner_ID", "Loser_ID", "margin"])
+    {'better': 'Winner_ID', 'worse': 'Loser_ID', 'size': 'margin'}
+    """
+    found: dict[str, str | None] = {}
+    for words in PAIR:
+        ends = [first_named(names, frozenset({word, f"{word}_id"})) for word in words]
+        if None not in ends:
+            found = dict(zip(("better", "worse"), ends, strict=True))
+            break
+    found |= {"weight": first_named(names, WEIGHT), "size": first_named(names, SIZE)}
+    return {role: name for role, name in found.items() if name is not None}
 
 
 def carried(name: str) -> str:

@@ -7,7 +7,9 @@ from peckorder.feedback._labels_and_queries import is_missing as is_missing
 from peckorder.feedback._labels_and_queries import missing_cells as missing_cells
 from peckorder.feedback._labels_and_queries import read_grades as read_grades
 from peckorder.feedback._labels_and_queries import read_only as read_only
-from peckorder.feedback._preferences import GradedRows, PairList, Pairs, Preferences
+from peckorder.feedback._pair_lists import GradedRows, PairList, Pairs
+from peckorder.feedback._pairs_by_id import find_pair_columns as find_pair_columns
+from peckorder.feedback._preferences import Preferences
 from peckorder.feedback._scale import Scale
 from peckorder.feedback.ratings.csv import CsvForm, read_rows
 from peckorder.feedback.ratings.ids import Ids as Ids

@@ -1,194 +1,27 @@
 """Preferences: which row should rank above which, as listed pairs or graded rows."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple, NoReturn, Self, TypeAlias
+from dataclasses import dataclass
+from typing import IO, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry, refusal, unnamed
-from peckorder._core.typing import Array, Bools, Floats, Ints, Labels
+from peckorder._core.text_files import Source
+from peckorder._core.typing import Floats, Frame, Ints, Labels, PathLike
 from peckorder._core.validation import is_number, not_negative, one_of, unmasked
 from peckorder.feedback._labels_and_queries import Queries, read_grades, read_only
+from peckorder.feedback._pair_lists import GradedRows, PairList, Pairs, Part, with_first_rows
+from peckorder.feedback._pairs_by_id import (
+    PairColumns,
+    columns_of_csv,
+    columns_of_frame,
+    columns_of_parquet,
+    row_numbers,
+    to_frame,
+)
 
 _KINDS = one_of("unit", "gap", "exponential")
-# Row numbers below this multiple of their count are looked up in a table.
-_DENSE = 8
-
-
-class Pairs(NamedTuple):
-    """Pairs of rows with weights.
-
-    better (n_pairs,) and worse (n_pairs,) are row numbers; weight (n_pairs,) >= 0.
-    """
-
-    better: Ints
-    worse: Ints
-    weight: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class PairList:
-    """Feedback whose pairs are listed, in read-only arrays; size None is 1 for all."""
-
-    pairs: Pairs
-    size: Floats | None = None
-
-    @property
-    def n_pairs(self) -> int:
-        """The number of pairs."""
-        return len(self.pairs.better)
-
-    @cached_property
-    def total_weight(self) -> float:
-        """The sum of all weights."""
-        return float(np.sum(self.pairs.weight))
-
-    @property
-    def last_row(self) -> int:
-        """The largest row number, -1 if there is none."""
-        better, worse, _ = self.pairs
-        return int(max(better.max(initial=-1), worse.max(initial=-1)))
-
-    def listed(self) -> Pairs:
-        """Return the pairs."""
-        return self.pairs
-
-    def sizes(self) -> Floats:
-        """Return by how much the better row of each pair should score more."""
-        return np.ones(self.n_pairs) if self.size is None else self.size
-
-    def ordered(self) -> Self:
-        """Drop sizes, and pairs of size 0."""
-        if self.size is None:
-            return self
-        return replace(self, pairs=Pairs(*_kept(self.size > 0, *self.pairs)), size=None)
-
-    def scaled(self, factor: float) -> Self:
-        """Multiply all weights."""
-        better, worse, weight = self.pairs
-        return replace(self, pairs=Pairs(better, worse, read_only(factor * weight)))
-
-    def restricted(self, rows: Ints) -> Self:
-        """Renumber rows by their positions in `rows`; drop pairs with other rows."""
-        better = positions_in(rows, self.pairs.better)
-        worse = positions_in(rows, self.pairs.worse)
-        kept = (better >= 0) & (worse >= 0)
-        size = None if self.size is None else read_only(self.size[kept])
-        pairs = Pairs(*_kept(kept, better, worse, self.pairs.weight))
-        return replace(self, pairs=pairs, size=size)
-
-
-@dataclass(frozen=True, eq=False)
-class GradedRows:
-    """Feedback whose pairs follow from grades and are not listed; read-only arrays.
-
-    Query q has the rows ``rows[offsets[q] : offsets[q + 1]]``, ascending by grade
-    (n_rows,). The weight of a pair is `scale` times 1, g1 - g0 or 2**g1 - 2**g0, if
-    `kind` is "unit", "gap" or "exponential".
-    """
-
-    rows: Ints
-    grade: Floats
-    offsets: Ints
-    kind: str
-    scale: float = 1.0
-
-    @property
-    def utility(self) -> Floats:
-        """What weights are differences of; the grade for "unit"."""
-        return np.exp2(self.grade) if self.kind == "exponential" else self.grade
-
-    @cached_property
-    def level_starts(self) -> Ints:
-        """The start of each level: a run of equal grades within a query."""
-        is_start = np.ones(len(self.rows), dtype=bool)
-        is_start[1:] = self.grade[1:] != self.grade[:-1]
-        is_start[self.offsets[:-1]] = True
-        return np.flatnonzero(is_start)
-
-    @cached_property
-    def _query_of_level(self) -> Ints:
-        return np.searchsorted(self.offsets, self.level_starts, side="right") - 1
-
-    @property
-    def n_flat_queries(self) -> int:
-        """The number of queries with a single grade."""
-        is_paired = self.n_below > 0
-        return len(self.offsets) - 1 - len(np.unique(self._query_of_level[is_paired]))
-
-    @cached_property
-    def n_below(self) -> Ints:
-        """The number of rows with a lower grade in the query, per level."""
-        return self.level_starts - self.offsets[self._query_of_level]
-
-    @property
-    def level_sizes(self) -> Ints:
-        """The number of rows per level."""
-        return np.diff(self.level_starts, append=len(self.rows))
-
-    @cached_property
-    def n_pairs(self) -> int:
-        """The number of pairs."""
-        return int(np.sum(self.level_sizes * self.n_below))
-
-    @cached_property
-    def total_weight(self) -> float:
-        """The sum of all weights."""
-        if self.kind == "unit":
-            return self.scale * self.n_pairs
-        # The step between two levels is part of the weight of every pair of a row below
-        # and a row above it, so the total is a sum of positive numbers.
-        step = np.flatnonzero(self.n_below)
-        starts = self.level_starts
-        utility = self.utility[starts]
-        n_above = self.offsets[1:][self._query_of_level[step]] - starts[step]
-        n_pairs = self.n_below[step] * n_above
-        return self.scale * float(np.sum(n_pairs * (utility[step] - utility[step - 1])))
-
-    @property
-    def last_row(self) -> int:
-        """The largest row number, -1 if there is none."""
-        return int(self.rows.max(initial=-1))
-
-    def listed(self) -> Pairs:
-        """List the pairs: O(n_pairs) time and memory."""
-        starts = np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        better, worse = _with_first_rows(starts, np.repeat(self.n_below, self.level_sizes))
-        if self.kind == "unit":
-            weight = np.full(len(better), self.scale)
-        else:
-            weight = self.scale * (self.utility[better] - self.utility[worse])
-        return Pairs(self.rows[better], self.rows[worse], weight)
-
-    def sizes(self) -> Floats:
-        """Return 1 for each pair: grades have an order only."""
-        return np.ones(self.n_pairs)
-
-    def ordered(self) -> Self:
-        """Return the same: there are no sizes."""
-        return self
-
-    def scaled(self, factor: float) -> Self:
-        """Multiply all weights."""
-        return replace(self, scale=factor * self.scale)
-
-    def restricted(self, rows: Ints) -> Self:
-        """Renumber rows by their positions in `rows`; drop the others."""
-        position = positions_in(rows, self.rows)
-        kept = position >= 0
-        n_before = np.concatenate([[0], np.cumsum(kept)])
-        return replace(
-            self,
-            rows=read_only(position[kept]),
-            grade=read_only(self.grade[kept]),
-            offsets=read_only(np.unique(n_before[self.offsets])),  # no empty queries
-        )
-
-
-Part: TypeAlias = PairList | GradedRows
 
 
 @entry
@@ -354,7 +187,7 @@ class Preferences:
         order = np.lexsort((label, queries.of_rows()))
         # A row is paired with all that stand before it in its query.
         starts = np.repeat(queries.offsets[:-1], queries.sizes)
-        better, worse = _with_first_rows(starts, np.arange(len(order)) - starts)
+        better, worse = with_first_rows(starts, np.arange(len(order)) - starts)
         with np.errstate(over="ignore"):
             size = label[order[better]] - label[order[worse]]
         if not np.isfinite(size).all():
@@ -362,6 +195,118 @@ class Preferences:
         weight = read_only(np.ones(len(better)))
         pairs = Pairs(read_only(order[better]), read_only(order[worse]), weight)
         return cls._of((PairList(pairs, read_only(size)),))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Frame,
+        ids: ArrayLike,
+        *,
+        better: str | None = None,
+        worse: str | None = None,
+        weight: str | None = None,
+        size: str | None = None,
+    ) -> Self:
+        """Return the pairs of a frame that names rows by ids.
+
+        Parameters
+        ----------
+        frame : frame or mapping of columns
+            One pair per row: pandas, polars or Arrow. Other columns are ignored.
+        ids : array-like of shape (n_rows,)
+            The id of each row of the X that the preferences are about.
+        better, worse : str, default=None
+            The columns of the two ids. None: better and worse, or winner and loser,
+            preferred and other, chosen and rejected, each also with `_id`.
+        weight, size : str, default=None
+            The columns of weights and sizes. None: weight and size, or margin, if there
+            are any.
+
+        Returns
+        -------
+        preferences : Preferences
+            Takes O(n_rows + n_pairs) time, and a sort of the ids.
+
+        Examples
+        --------
+        >>> from peckorder import Preferences
+        >>> matches = {"winner": ["ann", "eve"], "loser": ["bob", "ann"], "margin": [3, 1]}
+        >>> Preferences.from_frame(matches, ids=["ann", "bob", "eve"]).pairs().better
+        array([0, 2])
+        """
+        given = {"better": better, "worse": worse, "weight": weight, "size": size}
+        return cls._by_id(columns_of_frame(frame, given), ids)
+
+    @classmethod
+    def read_csv(
+        cls,
+        path: Source,
+        ids: ArrayLike,
+        *,
+        better: str | None = None,
+        worse: str | None = None,
+        weight: str | None = None,
+        size: str | None = None,
+        sep: str = ",",
+    ) -> Self:
+        r"""Read a text file with one pair per line, under a line of names.
+
+        Parameters
+        ----------
+        path : path or file
+            UTF-8 text; decompressed if it is a gzip file.
+        ids, better, worse, weight, size
+            As in `from_frame`. Text of whole numbers is numbers if ids are.
+        sep : str, default=","
+            The character between fields, which may be quoted.
+
+        Returns
+        -------
+        preferences : Preferences
+            Takes O(n_rows + n_pairs) time, and a sort of the ids.
+
+        Examples
+        --------
+        >>> import io
+        >>> from peckorder import Preferences
+        >>> text = "winner,loser,weight\nann,bob,2\neve,ann,1\n"
+        >>> Preferences.read_csv(io.StringIO(text), ids=["ann", "bob", "eve"])
+        Preferences(n_pairs=2, total_weight=3.0)
+        """
+        given = {"better": better, "worse": worse, "weight": weight, "size": size}
+        return cls._by_id(columns_of_csv(path, sep, given), ids)
+
+    @classmethod
+    def read_parquet(
+        cls,
+        path: PathLike | IO[bytes],
+        ids: ArrayLike,
+        *,
+        better: str | None = None,
+        worse: str | None = None,
+        weight: str | None = None,
+        size: str | None = None,
+    ) -> Self:
+        """Read a Parquet file with one pair per row; requires pyarrow.
+
+        Parameters
+        ----------
+        path : path or file
+            Anything pyarrow can read.
+        ids, better, worse, weight, size
+            As in `from_frame`.
+
+        Returns
+        -------
+        preferences : Preferences
+            Takes O(n_rows + n_pairs) time, and a sort of the ids.
+        """
+        given = {"better": better, "worse": worse, "weight": weight, "size": size}
+        return cls._by_id(columns_of_parquet(path, given), ids)
+
+    @classmethod
+    def _by_id(cls, columns: PairColumns, ids: ArrayLike) -> Self:
+        return cls(*row_numbers(columns, ids), columns.weight, columns.size)
 
     @classmethod
     @unnamed
@@ -475,6 +420,35 @@ class Preferences:
         """
         return self._of(tuple(part.ordered() for part in self.parts))
 
+    def to_pandas(self, ids: ArrayLike | None = None) -> Frame:
+        """Return the pairs as a pandas frame: better, worse, weight, and size if given.
+
+        Parameters
+        ----------
+        ids : array-like of shape (n_rows,), default=None
+            The id of each row, to name rows by. None: by their numbers.
+        """
+        return self._to_frame("pandas", ids)
+
+    def to_polars(self, ids: ArrayLike | None = None) -> Frame:
+        """Return the pairs as a polars frame: better, worse, weight, and size if given.
+
+        Parameters
+        ----------
+        ids : array-like of shape (n_rows,), default=None
+            The id of each row, to name rows by. None: by their numbers.
+        """
+        return self._to_frame("polars", ids)
+
+    def _to_frame(self, library: str, ids: ArrayLike | None) -> Frame:
+        columns = self.pairs()._asdict() | ({"size": self.sizes()} if self.has_sizes else {})
+        return to_frame(library, columns, ids, self.last_row + 1)
+
+    @property
+    def last_row(self) -> int:
+        """The largest row number, -1 if there is none."""
+        return max(part.last_row for part in self.parts)
+
     def restrict(self, rows: ArrayLike) -> Self:
         """Keep the pairs among these rows, as feedback on those rows alone.
 
@@ -501,7 +475,7 @@ class Preferences:
         """
         row_numbers = np.asarray(rows)
         if row_numbers.dtype == bool and row_numbers.ndim == 1:
-            last = max(part.last_row for part in self.parts)
+            last = self.last_row
             if last >= len(row_numbers):
                 raise refusal(
                     "rows", f"be a mask of all rows, {last + 1} at least", len(row_numbers)
@@ -534,7 +508,7 @@ class Preferences:
         >>> from peckorder import Preferences
         >>> Preferences([0], [4]).check_rows(n_rows=5)
         """
-        last = max(part.last_row for part in self.parts)
+        last = self.last_row
         if last >= n_rows:
             raise refusal("y", f"be preferences among the {n_rows} rows of X", f"row {last}")
         if not self.total_weight > 0:
@@ -559,13 +533,6 @@ class Preferences:
         return self._of(_checked(parts, "a factor"))
 
     __rmul__ = __mul__
-
-
-def _with_first_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """Pair each row with rows from its start on, so many of them."""
-    better = np.repeat(np.arange(len(counts)), counts)
-    worse = np.repeat(starts - np.cumsum(counts) + counts, counts)
-    return better, worse + np.arange(len(better))
 
 
 def _checked(parts: tuple[Part, ...], what: str) -> tuple[Part, ...]:
@@ -607,25 +574,6 @@ def _not_negative(name: str, values: ArrayLike | None, n_pairs: int) -> Floats:
     return read_only(numbers.astype(np.float64))
 
 
-def _kept(kept: Bools, *columns: Array) -> Iterator[Array]:
-    """Yield some entries of columns, read-only."""
-    return (read_only(column[kept]) for column in columns)
-
-
 def _refuse_value(name: str, rule: str, values: Labels, i: int) -> NoReturn:
     value = values[i : i + 1].tolist()[0]
     raise refusal(name, f"be {rule}", f"{value!r} in place {i}")
-
-
-def positions_in(rows: Ints, wanted: Ints) -> Ints:
-    """Return the position of each wanted number in `rows`, -1 if it is not there."""
-    if len(rows) == 0:
-        return np.full(len(wanted), -1)
-    last = max(int(rows.max()), int(wanted.max(initial=0)))
-    if last < _DENSE * (len(rows) + len(wanted)):
-        position = np.full(last + 1, -1)
-        position[rows] = np.arange(len(rows))
-        return position[wanted]
-    order = np.argsort(rows)
-    nearest = order[np.searchsorted(rows, wanted, sorter=order).clip(max=len(rows) - 1)]
-    return np.where(rows[nearest] == wanted, nearest, -1)

@@ -281,9 +281,9 @@ def _random_state(seed: Seed) -> np.random.RandomState:
 def _check_n_rows(name: str, array: object, n_rows: int) -> None:
     """Refuse arrays of another length, and preferences about other rows."""
     if isinstance(array, Preferences):
-        last = max(part.last_row for part in array.parts)
-        if last >= n_rows:
-            raise refusal(name, f"be preferences among the {n_rows} rows", f"row {last}")
+        if array.last_row >= n_rows:
+            rule = f"be preferences among the {n_rows} rows"
+            raise refusal(name, rule, f"row {array.last_row}")
     elif _count(name, array) != n_rows:
         raise refusal(name, f"be one entry per row, {n_rows} in all", _count(name, array))
 
