@@ -15,6 +15,7 @@ from sklearn.utils import Tags
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Floats, Ints, MatrixLike, VectorLike
 from peckorder._core.validation import one_per_row, weights
+from peckorder.feedback import Preferences
 from peckorder.metrics import disagreement, ranks
 from peckorder.storage.mixin import StoredModel
 
@@ -102,21 +103,22 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
     def score(
         self,
         X: MatrixLike,
-        y: ArrayLike,
+        y: ArrayLike | Preferences,
         *,
         qid: VectorLike | None = None,
         offset: ArrayLike | None = None,
     ) -> float:
         """Return the share of pairs that are in the right order, averaged over queries.
 
-        1 minus the `disagreement`: a tie counts one half.
+        1 minus the `disagreement`: a tie counts one half. Of preferences, the mean is over
+        all their pairs.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
-        y : array-like of shape (n_samples,)
-            How good they are.
+        y : array-like of shape (n_samples,) or Preferences
+            How good they are, or which of two is better.
         qid : array-like of shape (n_samples,), default=None
             The query of each row; None for one query of all rows, with a warning if the
             model was fitted with several.
@@ -129,7 +131,8 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
             1 at best.
         """
         share = float(1.0 - disagreement(y, self.predict(X, offset=offset), qid=qid))
-        self._warn_of_no_queries(qid)
+        if not isinstance(y, Preferences):
+            self._warn_of_no_queries(qid)
         return share
 
     def _warn_of_no_queries(self, qid: object) -> None:

@@ -56,6 +56,11 @@ class PairList:
         """Return by how much the better row of each pair should score more."""
         return np.ones(self.n_pairs) if self.size is None else self.size
 
+    def links(self) -> tuple[Ints, Ints]:
+        """Return rows that are connected by pairs with a weight."""
+        better, worse, weight = self.pairs
+        return better[weight > 0], worse[weight > 0]
+
     def ordered(self) -> Self:
         """Drop sizes, and pairs of size 0."""
         if self.size is None:
@@ -162,6 +167,16 @@ class GradedRows:
     def sizes(self) -> Floats:
         """Return 1 for each pair: grades have an order only."""
         return np.ones(self.n_pairs)
+
+    def links(self) -> tuple[Ints, Ints]:
+        """Return neighbours in queries of several grades, whose rows are all connected."""
+        if self.scale == 0:
+            return self.rows[:0], self.rows[:0]
+        lowest, highest = self.grade[self.offsets[:-1]], self.grade[self.offsets[1:] - 1]
+        is_linked = np.repeat(lowest < highest, np.diff(self.offsets))
+        is_linked[self.offsets[1:] - 1] = False
+        before = np.flatnonzero(is_linked)
+        return self.rows[before], self.rows[before + 1]
 
     def ordered(self) -> Self:
         """Return the same: there are no sizes."""

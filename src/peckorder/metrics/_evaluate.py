@@ -11,17 +11,23 @@ from numpy.typing import ArrayLike
 from peckorder._core.errors import entry, entry_named, refusal, requiring
 from peckorder._core.typing import Floats, Frame, Ints, Labels, VectorLike
 from peckorder._core.validation import optional, whole
+from peckorder.feedback import Preferences, Queries
 from peckorder.metrics._lists import UNDEFINED, RankedLists, WeightsOfQueries, query_weights
-from peckorder.metrics._names import metrics_by_name
+from peckorder.metrics._names import Metric, metrics_by_name
+from peckorder.metrics._preferences import Units
 from peckorder.metrics._resampling import chances, intervals, weighted_means
 
 _SEED = optional(whole(0))
 _INTERVAL = "95 % interval"
+_ONE_OF = {"components": "component", "pairs": "pair"}
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Metrics of a ranking: one value per query, their means and 95 % intervals.
+
+    Of preferences without queries, there is one value per connected component of pairs, or
+    per pair: see `evaluate`.
 
     Attributes
     ----------
@@ -35,6 +41,8 @@ class Evaluation:
         95 % bootstrap intervals of the means.
     weight : ndarray of shape (n_queries,)
         How much each query counts in the means.
+    unit : {"queries", "components", "pairs"}
+        What there is one value of.
 
     Examples
     --------
@@ -50,6 +58,7 @@ class Evaluation:
     means: Mapping[str, float]
     intervals: Mapping[str, tuple[float, float]]
     weight: Floats
+    unit: str = "queries"
 
     @classmethod
     def of(
@@ -59,13 +68,15 @@ class Evaluation:
         weight: Floats,
         n_bootstrap: int,
         seed: int | None,
+        unit: str = "queries",
     ) -> Self:
         """Return the means of values per query, and their intervals."""
         rows = np.stack(list(values.values()))
         means = weighted_means(rows, weight).tolist()
         bounds = map(tuple, intervals(rows, weight, n_bootstrap, seed).tolist())
         by_name = dict(zip(values, means, strict=True))
-        return cls(values, queries, by_name, dict(zip(values, bounds, strict=True)), weight)
+        bounds_by_name = dict(zip(values, bounds, strict=True))
+        return cls(values, queries, by_name, bounds_by_name, weight, unit)
 
     def __getitem__(self, name: str) -> float:
         """Return the mean of a metric."""
@@ -81,7 +92,7 @@ class Evaluation:
         return name in self.means
 
     def __str__(self) -> str:
-        return _table(("metric", "mean", _INTERVAL, "queries", "undefined"), self._rows())
+        return _table(("metric", "mean", _INTERVAL, self.unit, "undefined"), self._rows())
 
     __repr__ = __str__
 
@@ -97,7 +108,7 @@ class Evaluation:
         ids = self.queries.tolist()
         if len(set(map(type, ids))) > 1 or not isinstance(ids[0], int | float | str):
             ids = list(map(str, ids))  # a column has one type
-        return {"query": ids, **self.values}
+        return {_ONE_OF.get(self.unit, "query"): ids, **self.values}
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -106,7 +117,7 @@ class Evaluation:
                 "mean": self.means[name],
                 "low": self.intervals[name][0],
                 "high": self.intervals[name][1],
-                "queries": int((~np.isnan(values)).sum()),
+                self.unit: int((~np.isnan(values)).sum()),
                 "undefined": int(np.isnan(values).sum()),
             }
             for name, values in self.values.items()
@@ -115,7 +126,7 @@ class Evaluation:
 
 @entry
 def evaluate(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Preferences,
     y_score: ArrayLike,
     names: str | Iterable[str] = ("ndcg@10", "ap", "rr"),
     *,
@@ -133,7 +144,11 @@ def evaluate(
     Parameters
     ----------
     y_true, y_score, qid, docid, undefined, query_weight
-        As in `disagreement`; the table shows how many queries were left out.
+        As in `disagreement`; the table shows how many queries were left out. For
+        preferences the names are "tau", "disagreement", "misranking", "msd" and "mad".
+        Without `qid` the mean is over all pairs, and its interval over their connected
+        components: rows that pairs lead to, over other rows. If there is one component
+        only it is over pairs, and too narrow where these share rows.
     names : str or iterable of str, default=("ndcg@10", "ap", "rr")
         "ap", "rr" (or "rr@k"), "prot", "coverage", "p@k", "recall@k", "hits@k", "rank"
         (or "rank@cap"), "ndcg" (or "ndcg@k"), "tau", "disagreement", "misranking",
@@ -169,6 +184,8 @@ def evaluate(
     ap      0.8333  0.7500 to 0.9167        2          0
     """
     metrics = metrics_by_name(names)
+    if isinstance(y_true, Preferences):
+        y_true = _comparable(y_true, metrics)
     whole(1).check("n_bootstrap", n_bootstrap)
     _SEED.check("random_state", random_state)
     if sample_weight is not None:
@@ -177,6 +194,21 @@ def evaluate(
     UNDEFINED.check("undefined", undefined)
     if isinstance(qid, Iterator):
         qid = list(qid)  # it is read more than once
+    if isinstance(y_true, Preferences):
+        options: dict[str, Any] = {"docid": docid, "sample_weight": sample_weight}
+        if qid is None:
+            if query_weight is not None:
+                raise refusal("query_weight", "be left out with preferences without qid", "one")
+            units = Units.of(y_true, y_score, docid, sample_weight)
+            values = {m.name: m.of_pairs(ties, **units.arguments)[units.kept] for m in metrics}
+            return Evaluation.of(
+                values, units.ids, units.weight, n_bootstrap, random_state, units.kind
+            )
+        options |= {"y_true": y_true, "y_score": y_score, "qid": qid, "undefined": undefined}
+        values = {metric.name: metric.of_pairs(ties, **options) for metric in metrics}
+        queries = Queries.of(qid)
+        weight = query_weights(query_weight, queries)
+        return Evaluation.of(values, queries.ids, weight, n_bootstrap, random_state)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid)
     weight = query_weights(query_weight, lists.queries)
     values = {
@@ -184,6 +216,20 @@ def evaluate(
         for metric in metrics
     }
     return Evaluation.of(values, lists.queries.ids, weight, n_bootstrap, random_state)
+
+
+def _comparable(preferences: Preferences, metrics: Sequence[Metric]) -> Preferences:
+    """Return preferences all of whose pairs count in all metrics, or refuse."""
+    for metric in metrics:
+        metric.check_of_pairs()
+    kinds = {metric.kind.of_pairs for metric in metrics}
+    if "order" not in kinds or (preferences.sizes() > 0).all():
+        return preferences
+    if "size" in kinds:
+        got = ", ".join(metric.name for metric in metrics)
+        rule = "be of order or of sizes, not both, with pairs of size 0, which have no order"
+        raise refusal("names", rule, got, error=ValueError)
+    return preferences.without_sizes()
 
 
 @dataclass(frozen=True, eq=False)

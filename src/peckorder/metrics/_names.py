@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, MatrixLike, Predictor, VectorLike
 from peckorder._core.validation import did_you_mean
+from peckorder.feedback import Preferences
 from peckorder.metrics._errors import mae, rmse
 from peckorder.metrics._lists import RankedLists
 from peckorder.metrics._ordinal import macro_mae, quadratic_weighted_kappa
@@ -39,7 +40,10 @@ from peckorder.metrics._top import (
 
 @dataclass(frozen=True, slots=True)
 class MetricKind:
-    """A metric, and which options its name may contain."""
+    """A metric, and which options its name may contain.
+
+    `of_pairs` is what a mean over pairs compares, "order" or "size"; None for others.
+    """
 
     function: Callable[..., Any]
     larger_is_better: bool = True
@@ -47,6 +51,7 @@ class MetricKind:
     takes_gain: bool = False
     takes_ties: bool = True
     takes_weight: bool = False
+    of_pairs: str | None = None
     cutoff: str | None = None
     needs_cutoff: bool = False
 
@@ -61,12 +66,18 @@ METRICS: Final = {
     "hits": MetricKind(hits_at, takes_good=True, cutoff="k", needs_cutoff=True),
     "rank": MetricKind(expected_rank, False, takes_good=True, cutoff="cap"),
     "ndcg": MetricKind(ndcg, takes_gain=True, cutoff="k"),
-    "tau": MetricKind(kendall_tau, takes_weight=True),
-    "disagreement": MetricKind(disagreement, False, takes_weight=True),
-    "misranking": MetricKind(misranking, False, takes_ties=False, takes_weight=True),
-    "msd": MetricKind(mean_squared_difference, False, takes_ties=False, takes_weight=True),
+    "tau": MetricKind(kendall_tau, takes_weight=True, of_pairs="order"),
+    "disagreement": MetricKind(disagreement, False, takes_weight=True, of_pairs="order"),
+    "misranking": MetricKind(
+        misranking, False, takes_ties=False, takes_weight=True, of_pairs="order"
+    ),
+    "msd": MetricKind(
+        mean_squared_difference, False, takes_ties=False, takes_weight=True, of_pairs="size"
+    ),
     "rmsd": MetricKind(root_mean_squared_difference, False, takes_ties=False, takes_weight=True),
-    "mad": MetricKind(mean_absolute_difference, False, takes_ties=False, takes_weight=True),
+    "mad": MetricKind(
+        mean_absolute_difference, False, takes_ties=False, takes_weight=True, of_pairs="size"
+    ),
     "rmse": MetricKind(rmse, False, takes_ties=False, takes_weight=True),
     "mae": MetricKind(mae, False, takes_ties=False, takes_weight=True),
     "qwk": MetricKind(quadratic_weighted_kappa, takes_ties=False, takes_weight=True),
@@ -115,6 +126,16 @@ class Metric:
             values = self.kind.function(y_true, y_score, qid=qid, **options)
         return values
 
+    def of_pairs(
+        self, ties: str, *, docid: VectorLike | None, undefined: str = "skip", **arguments: Any
+    ) -> Floats:
+        """Return one value per query of preferences; NaN where it is undefined."""
+        options = self.options | {"per_query": True, "undefined": undefined}
+        if self.kind.takes_ties:
+            options |= {"ties": ties, "docid": docid}
+        values: Floats = self.kind.function(**arguments, **options)
+        return values
+
     def check_weighable(self) -> None:
         """Refuse weights of rows if the metric does not take them."""
         if not self.kind.takes_weight:
@@ -126,7 +147,20 @@ class Metric:
                 error=ValueError,
             )
 
-    def mean(self, y_true: ArrayLike, y_score: ArrayLike, qid: VectorLike | None) -> float:
+    def check_of_pairs(self, what: str = "names") -> None:
+        """Refuse preferences if the metric is no mean over pairs."""
+        if self.kind.of_pairs is None:
+            words = [word for word, kind in METRICS.items() if kind.of_pairs]
+            raise refusal(
+                what,
+                f"be means over pairs, {', '.join(words)}, with preferences",
+                repr(self.name),
+                error=ValueError,
+            )
+
+    def mean(
+        self, y_true: ArrayLike | Preferences, y_score: ArrayLike, qid: VectorLike | None
+    ) -> float:
         """Return the mean over queries."""
         return float(self.kind.function(y_true, y_score, qid=qid, **self.options))
 
@@ -231,7 +265,7 @@ class MetricScorer:
         self,
         estimator: Predictor,
         X: MatrixLike,
-        y: ArrayLike,
+        y: ArrayLike | Preferences,
         *,
         qid: VectorLike | None = None,
         offset: ArrayLike | None = None,
@@ -241,7 +275,8 @@ class MetricScorer:
             raise refusal(
                 "estimator", "be a model that can predict", repr_(estimator), error=TypeError
             )
-        self._check_numbers("y", y)
+        if not isinstance(y, Preferences):
+            self._check_numbers("y", y)
         options = {} if offset is None else {"offset": offset}
         predicted = estimator.predict(X, **options)
         self._check_numbers(f"what {type(estimator).__name__} predicts", predicted)

@@ -7,6 +7,7 @@ from peckorder._core.compiled import lists as compiled
 from peckorder._core.errors import entry
 from peckorder._core.threads import Stop, share
 from peckorder._core.typing import Floats, Ints, VectorLike
+from peckorder.feedback import Preferences, Queries
 from peckorder.metrics._errors import SOME_WEIGHT, truth_and_error
 from peckorder.metrics._lists import (
     TIES,
@@ -16,6 +17,7 @@ from peckorder.metrics._lists import (
     mean_over_queries,
     row_weights,
 )
+from peckorder.metrics._preferences import order_counts, size_errors
 
 # Grades up to this many are counted, more are sorted.
 _FEW_GRADES = 64
@@ -28,7 +30,7 @@ _PAIR = "a pair of rows whose truths differ"
 
 @entry
 def disagreement(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Preferences,
     y_score: ArrayLike,
     *,
     qid: VectorLike | None = None,
@@ -46,13 +48,14 @@ def disagreement(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        How good each row is: any real numbers, larger is better.
+    y_true : array-like of shape (n_samples,) or Preferences
+        How good each row is: any real numbers, larger is better. Of preferences the
+        mean is over their pairs, by their weights; those of size 0 have no order.
     y_score : array-like of shape (n_samples,)
         Predicted scores, larger is ranked first.
     qid : array-like of shape (n_samples,), default=None
         The query of each row, of any type and in any order: rows are compared within
-        a query only. None is one query.
+        a query only. None is one query; preferences need none.
     ties : {"expected", "best", "worst", "order", "docid"}, default="expected"
         What equal scores mean: the expectation over all orders of them; the best or
         the worst order; the order of the rows; or, as in trec_eval, descending
@@ -74,22 +77,26 @@ def disagreement(
     Returns
     -------
     disagreement : float or ndarray of shape (n_queries,)
-        0 for the right order, 1 for its reverse. O(n log n) time, O(n) memory.
+        0 for the right order, 1 for its reverse. O(n log n) time, O(n) memory; of
+        preferences O(n_pairs).
 
     Examples
     --------
     >>> from peckorder.metrics import disagreement
     >>> disagreement([0, 1, 2], [0.1, 0.3, 0.3])
     0.16666666666666666
+    >>> from peckorder import Preferences
+    >>> disagreement(Preferences([2, 1], [0, 0], weight=[3, 1]), [2, 2, 1])
+    0.875
     """
-    lists, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight)
+    queries, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight)
     value = _share(counts, _OF_TIES.get(ties, 0.0))
-    return mean_over_queries(lists.queries, value, _PAIR, per_query, undefined, query_weight)
+    return mean_over_queries(queries, value, _PAIR, per_query, undefined, query_weight)
 
 
 @entry
 def misranking(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Preferences,
     y_score: ArrayLike,
     *,
     qid: VectorLike | None = None,
@@ -100,7 +107,8 @@ def misranking(
 ) -> MetricValue:
     """Return the share of pairs that are not ranked the right way: ties are wrong.
 
-    ``disagreement(ties="worst")``, which is what RankBoost's bound is on.
+    ``disagreement(ties="worst")``, which is what RankBoost's bound is on: of
+    preferences, the ranking loss rloss_D(H) of its paper, D the weights over their sum.
 
     Parameters
     ----------
@@ -118,14 +126,14 @@ def misranking(
     >>> misranking([0, 1, 2], [0.1, 0.3, 0.3])
     0.3333333333333333
     """
-    lists, counts = _pairs(y_true, y_score, qid, "expected", None, sample_weight)
+    queries, counts = _pairs(y_true, y_score, qid, "expected", None, sample_weight)
     value = _share(counts, 1.0)
-    return mean_over_queries(lists.queries, value, _PAIR, per_query, undefined, query_weight)
+    return mean_over_queries(queries, value, _PAIR, per_query, undefined, query_weight)
 
 
 @entry
 def kendall_tau(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Preferences,
     y_score: ArrayLike,
     *,
     qid: VectorLike | None = None,
@@ -157,14 +165,14 @@ def kendall_tau(
     >>> kendall_tau([1, 2, 3, 4], [1, 3, 2, 4])
     0.6666666666666667
     """
-    lists, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight)
+    queries, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight)
     value = 1.0 - 2.0 * _share(counts, _OF_TIES.get(ties, 0.0))
-    return mean_over_queries(lists.queries, value, _PAIR, per_query, undefined, query_weight)
+    return mean_over_queries(queries, value, _PAIR, per_query, undefined, query_weight)
 
 
 @entry
 def mean_squared_difference(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Preferences,
     y_score: ArrayLike,
     *,
     qid: VectorLike | None = None,
@@ -176,7 +184,9 @@ def mean_squared_difference(
     """Return by how much the differences of scores miss those of truths, squared.
 
     ``(1/m**2) sum_ij ((s_j - s_i) - (y_j - y_i))**2``, which is twice the variance of
-    s - y. It depends on the scale of the scores.
+    s - y. It depends on the scale of the scores. Of preferences it is the mean over
+    pairs, by their weights, of ``((s1 - s0) - size)**2``: over those of labels, from
+    `Preferences.from_labels`, m / (m - 1) times as much, since no row stands beside itself.
 
     Parameters
     ----------
@@ -194,15 +204,13 @@ def mean_squared_difference(
     >>> mean_squared_difference([1, 2, 3], [11, 12, 14])
     0.4444444444444444
     """
-    lists, squared, _ = _differences(y_true, y_score, qid, sample_weight)
-    return mean_over_queries(
-        lists.queries, squared, SOME_WEIGHT, per_query, undefined, query_weight
-    )
+    queries, squared, _ = _differences(y_true, y_score, qid, sample_weight)
+    return mean_over_queries(queries, squared, SOME_WEIGHT, per_query, undefined, query_weight)
 
 
 @entry
 def root_mean_squared_difference(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Preferences,
     y_score: ArrayLike,
     *,
     qid: VectorLike | None = None,
@@ -231,14 +239,14 @@ def root_mean_squared_difference(
     >>> root_mean_squared_difference([1, 2, 3], [11, 12, 14])
     0.6666666666666666
     """
-    lists, squared, _ = _differences(y_true, y_score, qid, sample_weight)
+    queries, squared, _ = _differences(y_true, y_score, qid, sample_weight)
     value = np.sqrt(squared)
-    return mean_over_queries(lists.queries, value, SOME_WEIGHT, per_query, undefined, query_weight)
+    return mean_over_queries(queries, value, SOME_WEIGHT, per_query, undefined, query_weight)
 
 
 @entry
 def mean_absolute_difference(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Preferences,
     y_score: ArrayLike,
     *,
     qid: VectorLike | None = None,
@@ -249,7 +257,8 @@ def mean_absolute_difference(
 ) -> MetricValue:
     """Return by how much the differences of scores miss those of truths.
 
-    ``(1/m**2) sum_ij |(s_j - s_i) - (y_j - y_i)|``.
+    ``(1/m**2) sum_ij |(s_j - s_i) - (y_j - y_i)|``; of preferences the mean over pairs
+    of ``|(s1 - s0) - size|``, as in `mean_squared_difference`.
 
     Parameters
     ----------
@@ -267,22 +276,22 @@ def mean_absolute_difference(
     >>> mean_absolute_difference([1, 2, 3], [11, 12, 14])
     0.4444444444444444
     """
-    lists, _, absolute = _differences(y_true, y_score, qid, sample_weight)
-    return mean_over_queries(
-        lists.queries, absolute, SOME_WEIGHT, per_query, undefined, query_weight
-    )
+    queries, _, absolute = _differences(y_true, y_score, qid, sample_weight)
+    return mean_over_queries(queries, absolute, SOME_WEIGHT, per_query, undefined, query_weight)
 
 
 def _pairs(
-    y_true: ArrayLike,
+    y_true: ArrayLike | Preferences,
     y_score: ArrayLike,
     qid: VectorLike | None,
     ties: str,
     docid: VectorLike | None,
     weights: ArrayLike | None,
-) -> tuple[RankedLists, Floats]:
+) -> tuple[Queries, Floats]:
     """Return the weight of pairs per query: wrong, tied, all."""
     TIES.check("ties", ties)
+    if isinstance(y_true, Preferences):
+        return order_counts(y_true, y_score, qid, ties, docid, weights)
     # The best and the worst order are the extremes of ties: no need to sort by them.
     order = "expected" if ties in _OF_TIES else ties
     lists = RankedLists.of(y_true, y_score, qid, order, docid)
@@ -299,7 +308,7 @@ def _pairs(
         spares = np.empty(len(lists)), None if weights is None else np.empty(len(lists))
         truth, is_broken = lists.truth.copy(), lists.broken
         lists.measure(compiled.pairs, lists.score, truth, weight, *spares, is_broken, counts)
-    return lists, counts
+    return lists.queries, counts
 
 
 def _count_grades(
@@ -345,13 +354,18 @@ def _share(counts: Floats, of_ties: float) -> Floats:
 
 
 def _differences(
-    y_true: ArrayLike, y_score: ArrayLike, qid: VectorLike | None, weights: ArrayLike | None
-) -> tuple[RankedLists, Floats, Floats]:
+    y_true: ArrayLike | Preferences,
+    y_score: ArrayLike,
+    qid: VectorLike | None,
+    weights: ArrayLike | None,
+) -> tuple[Queries, Floats, Floats]:
     """Return the mean squared and the mean absolute difference per query."""
+    if isinstance(y_true, Preferences):
+        return size_errors(y_true, y_score, qid, weights)
     truth, error = truth_and_error(y_true, y_score)
     # Sorted by their errors, for which the lists' own order by scores is used.
     lists = RankedLists.of(truth, error, qid, "expected")
     weight = row_weights(lists, weights)
     squared, absolute = lists.empty(), lists.empty()
     lists.measure(compiled.differences, lists.score, weight, squared, absolute)
-    return lists, squared, absolute
+    return lists.queries, squared, absolute
