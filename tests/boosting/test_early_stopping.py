@@ -166,6 +166,34 @@ def test_queries_of_any_kind_are_held_out():
         assert same(fitted(qid=qid).weak_rankers_, expected.weak_rankers_)
 
 
+@pytest.mark.parametrize("weak", ["threshold", "tree"])
+@pytest.mark.parametrize("seed", range(3))
+def test_connected_components_are_held_out_whole(seed, weak):
+    # Of every query a star: pairs of its first row and some others.
+    queries = [np.flatnonzero(q == QID) for q in range(N_QUERIES)]
+    star = np.array([(rows[0], row) for rows in queries for row in rows[1::2]])
+    ends = np.where(Y[star[:, :1]] >= Y[star[:, 1:]], star, star[:, ::-1])
+    weight = np.random.default_rng(seed).integers(0, 3, len(ends)).astype(float)
+    pairs = Preferences(*ends.T, weight)
+    options = {"weak": weak, "n_rounds": 12}
+    if weak == "tree":
+        options |= {"min_samples_leaf": 2, "max_leaf_nodes": 3}
+    model = RankBoost(validation_fraction=0.3, random_state=seed, **options).fit(X, pairs)
+    component = pairs.components(N)
+    paired = np.unique(component[np.concatenate([e[weight > 0] for e in ends.T])])
+    n_held = round(0.3 * len(paired))
+    held = paired[np.random.RandomState(seed).permutation(len(paired))[:n_held]]
+    is_held = np.isin(component, held)
+    everything = RankBoost(**options)
+    everything.fit(X, pairs, sample_weight=(~is_held).astype(float))
+    among = pairs.restrict(is_held)
+    expected = [disagreement(among, scores) for scores in everything.staged_predict(X[is_held])]
+    assert_allclose(model.validation_scores_, [0.5, *expected], rtol=1e-12)
+    n_rounds = int(np.argmin(model.validation_scores_))
+    assert model.n_rounds_ == n_rounds
+    assert same(model.weak_rankers_, everything.weak_rankers_[:n_rounds])
+
+
 def test_queries_named_by_tuples_are_held_out():
     model = fitted(qid=[("shop", int(q)) for q in QID])
     assert same(model.weak_rankers_, fitted().weak_rankers_)
@@ -206,11 +234,21 @@ REFUSED = {
     ),
     "no queries": ({"validation_fraction": 0.5}, {"qid": None}, DataError(WHOLE_QUERIES)),
     "one query": ({"validation_fraction": 0.5}, {"qid": np.zeros(N)}, DataError(WHOLE_QUERIES)),
-    "preferences": (
+    "one component": (
         {"validation_fraction": 0.5},
-        {"y": Preferences.from_grades(Y, QID), "qid": None},
+        {"y": Preferences([0, 1], [1, 2]), "qid": None},
+        DataError(
+            "y must have two connected components of pairs at least with validation_fraction, "
+            "which holds out whole ones; got 1. Choose n_rounds by model_selection.PairKFold "
+            "instead."
+        ),
+    ),
+    "a metric of lists": (
+        {"validation_fraction": 0.5, "metric": "ap"},
+        {"y": Preferences([0, 2], [1, 3]), "qid": None},
         ValueError(
-            "validation_fraction must be left out with Preferences, which know no queries; got one."
+            "metric must be of pairs, tau, disagreement, misranking, msd, mad, with "
+            "preferences; got 'ap'."
         ),
     ),
     "one grade in all queries held out": (

@@ -218,11 +218,7 @@ DATA = {
         "y must be at least one pair with a weight > 0; got no pair at all.",
     ),
 }
-QUERIES = [
-    ("qid", {}, {"qid": QID}),
-    ("query_weight", {"query_weight": "equal"}, {}),
-    ("validation_fraction", {"validation_fraction": 0.5}, {}),
-]
+QUERIES = [("qid", {}, {"qid": QID}), ("query_weight", {"query_weight": "equal"}, {})]
 WIDE = [
     ([[0.0, 0.0], [0.5, 3.0]], None, 3.0, 1),
     ([[0.25, 1.0], [0.5, np.nan]], 2.5, 1.5, 1),

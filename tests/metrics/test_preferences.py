@@ -238,9 +238,7 @@ def test_refused(call, sentence):
         call()
 
 
-OF_PAIRS = (
-    "names must be means over pairs, tau, disagreement, misranking, msd, mad, with preferences"
-)
+OF_PAIRS = "names must be of pairs, tau, disagreement, misranking, msd, mad, with preferences"
 REFUSED_OPTIONS = {
     "places": (lambda: evaluate(PAIR, [1, 2], "ap"), f"{OF_PAIRS}; got 'ap'."),
     "the root": (lambda: evaluate(PAIR, [1, 2], "rmsd"), f"{OF_PAIRS}; got 'rmsd'."),

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from peckorder._base import ScoreEstimator, all_or_nothing, checked_offset, checked_weight
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.threads import Team, allowed, n_cores
-from peckorder._core.typing import Floats, Matrix, MatrixLike, Seed
+from peckorder._core.typing import Bools, Floats, Matrix, MatrixLike, Seed
 from peckorder._core.validation import (
     Rules,
     check_csr,
@@ -103,11 +103,13 @@ class RankBoost(ScoreEstimator, stored=True):
     query_weight : {"pairs", "equal"}, default="pairs"
         Whether every pair counts the same, as in the paper, or every query.
     validation_fraction : float or None, default=None
-        The share of queries held out, whole, to choose the number of rounds by.
+        The share of queries held out, whole, to choose the number of rounds by; of
+        preferences, of connected components: rows that pairs lead to, over other rows.
     n_iter_no_change : int or None, default=None
         Stop when `metric` on them has not improved for so many rounds; None to do all.
     metric : str, default="disagreement"
-        The name of that metric, as in `peckorder.metrics.evaluate`.
+        The name of that metric, as in `peckorder.metrics.evaluate`; of preferences, one
+        of pairs.
     warm_start : bool, default=False
         Go on from the rounds of the last fit, on the same data.
     loss : {"exponential", "logistic"}, default="exponential"
@@ -417,8 +419,10 @@ class RankBoost(ScoreEstimator, stored=True):
         preferences = self._preferences(y, qid, n_rows)
         stopping = None
         if self.validation_fraction is not None:
-            graded: Any = preferences.parts[0]
-            stopping, weight = self._hold_out(X, graded, weight, start)
+            is_labelled = not isinstance(y, Preferences)
+            stopping = self._hold_out(X, preferences, start, is_labelled=is_labelled)
+            weight = np.ones(n_rows) if weight is None else weight.copy()
+            weight[stopping.rows] = 0.0
         rows = feedback_rows(preferences, weight)
         if len(rows) == 0:
             _refuse_preferences(preferences)
@@ -449,7 +453,6 @@ class RankBoost(ScoreEstimator, stored=True):
         for name, is_given in (
             ("qid", qid is not None),
             ("query_weight", self.query_weight != "pairs"),
-            ("validation_fraction", self.validation_fraction is not None),
         ):
             if is_given:
                 rule = "be left out with Preferences, which know no queries"
@@ -465,26 +468,50 @@ class RankBoost(ScoreEstimator, stored=True):
         return y
 
     def _hold_out(
-        self, X: Matrix, graded: GradedRows, weight: Floats | None, offset: Floats | None
-    ) -> tuple[EarlyStopping, Floats]:
-        """Hold out queries; return the monitor of them, and weights of zero there."""
-        n_queries = len(graded.offsets) - 1
-        if n_queries < 2:
+        self, X: Matrix, preferences: Preferences, offset: Floats | None, *, is_labelled: bool
+    ) -> EarlyStopping:
+        """Hold out queries or, of preferences, connected components; return their monitor."""
+        metric, qid = metric_by_name(self.metric), None
+        y: Floats | Preferences
+        if is_labelled:
+            graded: Any = preferences.parts[0]
+            sizes = np.diff(graded.offsets)
+            qid = np.repeat(np.arange(len(sizes)), sizes)
+            kept = self._drawn(len(sizes), is_labelled=True)[qid]
+            rows, y, qid = graded.rows[kept], graded.grade[kept], qid[kept]
+        else:
+            metric.check_of_pairs("metric")
+            component = preferences.components(X.shape[0])
+            is_paired = np.zeros(len(component), dtype=bool)
+            is_paired[feedback_rows(preferences, None)] = True
+            paired = np.unique(component[is_paired])
+            held = paired[self._drawn(len(paired), is_labelled=False)]
+            rows = np.flatnonzero(np.isin(component, held))
+            y = preferences.restrict(rows)
+        patience, unstored = self.n_iter_no_change, self.missing == "zero"
+        return EarlyStopping(metric, patience, rows, y, qid, X, offset, unstored=unstored)
+
+    def _drawn(self, n_groups: int, *, is_labelled: bool) -> Bools:
+        """Return which of so many queries, or components, are held out."""
+        if n_groups < 2 and is_labelled:
             raise refusal(
                 "qid",
                 "have two queries at least with validation_fraction, which holds out whole ones",
-                n_queries,
+                n_groups,
+            )
+        if n_groups < 2:
+            raise refusal(
+                "y",
+                "have two connected components of pairs at least with validation_fraction, which "
+                "holds out whole ones",
+                n_groups,
+                hint="Choose n_rounds by model_selection.PairKFold instead.",
             )
         share = float(self.validation_fraction or 0.0)
-        n_held = min(max(1, round(share * n_queries)), n_queries - 1)
-        is_held = np.zeros(n_queries, dtype=bool)
-        is_held[generator(self.random_state).permutation(n_queries)[:n_held]] = True
-        metric, patience = metric_by_name(self.metric), self.n_iter_no_change
-        unstored = self.missing == "zero"
-        stopping = EarlyStopping(metric, patience, graded, is_held, X, offset, unstored=unstored)
-        weight = np.ones(X.shape[0]) if weight is None else weight.copy()
-        weight[stopping.rows] = 0.0
-        return stopping, weight
+        n_held = min(max(1, round(share * n_groups)), n_groups - 1)
+        is_held = np.zeros(n_groups, dtype=bool)
+        is_held[generator(self.random_state).permutation(n_groups)[:n_held]] = True
+        return is_held
 
     def _check_trees(self, preferences: Preferences) -> None:
         """Refuse what needs queries where there are none."""

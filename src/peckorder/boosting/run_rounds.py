@@ -13,7 +13,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from peckorder._core.compiled.barrier import cancelling
 from peckorder._core.errors import refusal
 from peckorder._core.threads import APART, Team
-from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
+from peckorder._core.typing import Array, Floats, Ints, Matrix
 from peckorder.boosting.columns import cut_columns
 from peckorder.boosting.compiled import rounds as compiled
 from peckorder.boosting.compiled.binned_columns import BinnedColumns, add_binned
@@ -28,7 +28,7 @@ from peckorder.boosting.thresholds import (
     allocate_histograms,
 )
 from peckorder.boosting.weak_learners import AlphaRule, CustomLearner, Features, Ranking, Weak
-from peckorder.feedback import GradedRows, Preferences
+from peckorder.feedback import Preferences
 from peckorder.metrics import Metric
 
 # What finds a weak ranking for a distribution.
@@ -227,28 +227,26 @@ class InMemoryBooster(Booster):
 
 
 class EarlyStopping:
-    """Follows a metric on queries held out; remembers after which round it was best.
+    """Follows a metric on rows held out; remembers after which round it was best.
 
-    `is_held` is a mask of queries; `rows` are those of the queries that are held out.
+    `rows` are those of queries, or of connected components of pairs, that are held out,
+    `y` (n_rows,) and `qid` their labels and queries; or `y` are preferences among them.
     """
 
     def __init__(
         self,
         metric: Metric,
         patience: int | None,
-        graded: GradedRows,
-        is_held: Bools,
+        rows: Ints,
+        y: Floats | Preferences,
+        qid: Ints | None,
         X: Matrix,
         offset: Floats | None,
         *,
         unstored: bool,
     ) -> None:
         self._metric, self._patience = metric, patience
-        sizes = np.diff(graded.offsets)
-        kept = np.repeat(is_held, sizes)
-        self.rows = graded.rows[kept]
-        self._y = graded.grade[kept]
-        self._qid = np.repeat(np.arange(len(sizes)), sizes)[kept]
+        self.rows, self._y, self._qid = rows, y, qid
         self.values: list[float] = []
         self.best = 0
         self._held_rows = RankedRows(X[self.rows], unstored=unstored)
@@ -259,7 +257,7 @@ class EarlyStopping:
             raise refusal(
                 "validation_fraction",
                 "hold out a query for which metric is defined",
-                f"none in {len(np.unique(self._qid))} queries",
+                "no pair" if qid is None else f"none in {len(np.unique(qid))} queries",
             )
 
     def __call__(self, log: RoundLog) -> bool:

@@ -153,7 +153,7 @@ class Metric:
             words = [word for word, kind in METRICS.items() if kind.of_pairs]
             raise refusal(
                 what,
-                f"be means over pairs, {', '.join(words)}, with preferences",
+                f"be of pairs, {', '.join(words)}, with preferences",
                 repr(self.name),
                 error=ValueError,
             )

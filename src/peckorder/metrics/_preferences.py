@@ -42,9 +42,9 @@ class QueryPairs:
             rule = f"be preferences among the {n_rows} rows of y_score"
             raise refusal("y_true", rule, f"row {preferences.last_row}")
         queries = Queries.of(qid, n_rows)
-        size, listed = preferences.sizes(), preferences.pairs()
-        kept = listed.weight > 0
-        size, better, worse, weight = (column[kept] for column in (size, *listed))
+        better, worse, weight = preferences.pairs()
+        kept = weight > 0
+        better, worse, weight = better[kept], worse[kept], weight[kept]
         of_row = queries.of_rows()
         query = of_row[better]
         is_across = query != of_row[worse]
@@ -57,7 +57,7 @@ class QueryPairs:
         if sample_weight is not None:
             row_weight = near_one(weights(sample_weight, n_rows), np.array([0, n_rows]))
             weight = weight * row_weight[better] * row_weight[worse]
-        return cls(queries, query, better, worse, weight, size)
+        return cls(queries, query, better, worse, weight, preferences.sizes()[kept])
 
     def sums(self, values: Floats | Bools) -> Floats:
         """Return the weighted sum of values of pairs, per query."""
