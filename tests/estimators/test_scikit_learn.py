@@ -53,6 +53,10 @@ ESTIMATORS = [
     PRank(kernel="rbf"),
     PRank(kernel="rbf", budget=10),
     PRank(kernel="rbf", rule="voted"),
+    PRank(update="projection"),
+    PRank(update="projection", rule="voted"),
+    PRank(update="romma"),
+    PRank(update="romma", kernel="rbf"),
     *(
         AggregatePRank(n_estimators=5, aggregate=aggregate, random_state=0)
         for aggregate in ("bayes_point", "bagging", "voted", "median")

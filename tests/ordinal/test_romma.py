@@ -1,4 +1,4 @@
-"""Why PRank has no large-margin update: its thresholds would cross."""
+"""Thresholds cross under ROMMA, as PRank's notes say."""
 
 from fractions import Fraction
 

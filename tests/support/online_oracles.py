@@ -6,7 +6,8 @@ rounding decides. Decisions of a zero rule before the first mistake are exact an
 don't count; after it, weights that are zero here may be 1e-17 in the library.
 """
 
-from math import exp, floor, inf, sqrt
+from itertools import product
+from math import exp, floor, inf, isinf, sqrt
 from statistics import median
 
 
@@ -121,6 +122,91 @@ class PRank(Learner):
         if self.rule == "averaged":
             return [b / self.rounds for b in self.b_sum]
         return self.b
+
+
+def projection(w, b, x, y, C):
+    """Return the nearest rule, with slack C per margin, by trying all sets of active ones.
+
+    Each margin is met with room, met exactly, or missed with a multiplier of C.
+    """
+    z = [1.0 if y > r else -1.0 for r in range(1, len(b) + 1)]
+    score, square, best = dot(w, x), dot(x, x), None
+    for states in product("ro" if isinf(C) else "roc", repeat=len(b)):
+        fixed = sum(zr * C for zr, s in zip(z, states, strict=True) if s == "c")
+        free = [r for r, s in enumerate(states) if s == "o"]
+        # Of the free ones z_r (s - b_r) = 1, s = score + square * step.
+        total = fixed + sum(z[r] - score + b[r] for r in free)
+        step = total / (1 + len(free) * square)
+        s = score + square * step
+        tau = [
+            C if state == "c" else zr * (zr - s + br) if state == "o" else 0.0
+            for zr, br, state in zip(z, b, states, strict=True)
+        ]
+        new_w = [a + step * v for a, v in zip(w, x, strict=True)]
+        new_b = [br - zr * t for br, zr, t in zip(b, z, tau, strict=True)]
+        change = sum((p - q) ** 2 for p, q in zip([*new_w, *new_b], [*w, *b], strict=True))
+        missed = [max(0.0, 1 - zr * (s - br)) for zr, br in zip(z, new_b, strict=True)]
+        if isinf(C) and max(missed) > 1e-9:
+            continue
+        cost = change / 2 + (0.0 if isinf(C) else C * sum(missed))
+        if best is None or cost < best[0]:
+            best = cost, new_w, new_b
+    return best[1:]
+
+
+def romma(w, b, x, y):
+    """Return the smallest rule with v'.v >= v.v and v'.u >= 1, u being what PRank adds."""
+    s = dot(w, x)
+    z = [1 if y > r else -1 for r in range(1, len(b) + 1)]
+    tau = [zr if (s - br) * zr <= 0 else 0 for zr, br in zip(z, b, strict=True)]
+    u = [sum(tau) * value for value in x] + [-float(t) for t in tau]
+    v = [*w, *b]
+    rest = dot(u, u) * dot(v, v) - dot(v, u) ** 2
+    c, d = 0.0, 1 / dot(u, u)
+    if rest > 1e-12 * dot(u, u) * dot(v, v):
+        c = (dot(u, u) * dot(v, v) - dot(v, u)) / rest
+        d = dot(v, v) * (1 - dot(v, u)) / rest
+    new = [c * p + d * q for p, q in zip(v, u, strict=True)]
+    return new[: len(w)], new[len(w) :]
+
+
+class LargeMarginPRank(PRank):
+    """PRank with other updates, which a row may cause that is placed rightly."""
+
+    def __init__(self, d, k, rule, update, C=1.0, **view):
+        super().__init__(d, k, rule, **view)
+        self.update, self.C = update, inf if C is None else C
+
+    def rank(self, w, b, x, mistakes, scale=1):
+        s = dot(w, x)
+        for threshold in b:
+            self.note((s - threshold) / scale, w, mistakes)
+        return 1 + sum(s >= threshold for threshold in b)
+
+    def learn(self, x, y, number=None):
+        x = self.see(x)
+        s, guess = dot(self.w, x), self.rank(self.w, self.b, x, self.mistakes)
+        self.count(guess, y)
+        w, b, votes = self.rules[-1]
+        self.rules[-1] = w, b, votes + (guess == y)
+        if self.update == "romma":
+            has_changed = guess != y
+        else:
+            z = [1 if y > r else -1 for r in range(1, self.k)]
+            margins = [zr * (s - br) for zr, br in zip(z, self.b, strict=True)]
+            self.closest = min(self.closest, *(abs(margin - 1) for margin in margins))
+            has_changed = min(margins) < 1
+        if has_changed and self.update == "romma":
+            self.w, self.b = romma(self.w, self.b, x, y)
+        elif has_changed:
+            self.w, self.b = projection(self.w, self.b, x, y, self.C)
+        if has_changed:
+            self.rules.append((list(self.w), list(self.b), 0))
+        self.w_sum = [p + q for p, q in zip(self.w_sum, self.w, strict=True)]
+        self.b_sum = [p + q for p, q in zip(self.b_sum, self.b, strict=True)]
+
+    def thresholds(self):
+        return sorted(super().thresholds())
 
 
 def polynomial(gamma=1.0, degree=2, coef0=1.0):
