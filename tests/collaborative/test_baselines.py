@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from peckorder.collaborative import ItemMean, MinNormRegression, NearestRanker, VectorSimilarity
+from peckorder.collaborative import (
+    Correlation,
+    ItemMean,
+    MinNormRegression,
+    NearestRanker,
+    VectorSimilarity,
+)
 from peckorder.exceptions import DataError
 from support.helpers import exactly, raises_unchanged
 
@@ -21,6 +27,8 @@ BASELINES = [
     NearestRanker(n_neighbors=3, shrinkage=2.0, weights="rated"),
     VectorSimilarity(),
     VectorSimilarity(normalization="item"),
+    Correlation(),
+    Correlation(normalization="item", default_vote=0.5, inverse_frequency=True),
 ]
 
 
@@ -151,6 +159,103 @@ def test_of_many_ratings_some_are_tried_as_defaults():
     assert {tried[0], tried[-1]} == {np.nanmin(X), np.nanmax(X)}
 
 
+def correlation_by_hand(X, y, viewer, default, inverse_frequency):
+    """One weight, sum by sum, and how many items both rated."""
+    own, other, mass = [], [], []
+    n_common = 0
+    for j in range(len(X)):
+        a, v = y[j], X[j, viewer]
+        n_common += not np.isnan(a) and not np.isnan(v)
+        if default is None and (np.isnan(a) or np.isnan(v)):
+            continue
+        if np.isnan(a) and np.isnan(v):
+            continue
+        n_raters = sum(not np.isnan(r) for r in [*X[j], a])
+        own.append(default if np.isnan(a) else a)
+        other.append(default if np.isnan(v) else v)
+        mass.append(np.log((X.shape[1] + 1) / n_raters) if inverse_frequency else 1.0)
+    mean_own, mean_other = np.nanmean(y), mean_of(X[:, viewer])
+    if default is not None or inverse_frequency:
+        if sum(mass) == 0:
+            return 0.0, n_common
+        mean_own, mean_other = np.average(own, weights=mass), np.average(other, weights=mass)
+    product = square_own = square_other = 0.0
+    for a, v, f in zip(own, other, mass, strict=True):
+        product += f * (a - mean_own) * (v - mean_other)
+        square_own += f * (a - mean_own) ** 2
+        square_other += f * (v - mean_other) ** 2
+    if min(square_own, square_other) < 1e-20:
+        return 0.0, n_common
+    return product / np.sqrt(square_own * square_other), n_common
+
+
+def mean_of(column):
+    return np.nanmean(column) if (~np.isnan(column)).any() else 0.0
+
+
+@given(
+    tables(),
+    st.sampled_from([None, None, 2.0, 3.5]),
+    st.booleans(),
+    st.sampled_from([1.0, 2.5]),
+    st.integers(1, 3),
+    st.sampled_from(["all", "item"]),
+)
+def test_correlation_by_hand(table, default, inverse_frequency, amplification, overlap, form):
+    X, y = table
+    weights = []
+    for viewer in range(X.shape[1]):
+        weight, n_common = correlation_by_hand(X, y, viewer, default, inverse_frequency)
+        weight = np.sign(weight) * abs(weight) ** amplification
+        weights.append(weight if n_common >= overlap else 0.0)
+    scores = []
+    for row in X:
+        rated = [v for v in range(X.shape[1]) if not np.isnan(row[v])]
+        above = sum(weights[v] * (row[v] - mean_of(X[:, v])) for v in rated)
+        mass = sum(abs(weights[v]) for v in (rated if form == "item" else range(X.shape[1])))
+        scores.append(np.nanmean(y) + (above / mass if mass else 0.0))
+    model = Correlation(
+        normalization=form,
+        amplification=amplification,
+        default_vote=default,
+        inverse_frequency=inverse_frequency,
+        min_overlap=overlap,
+    ).fit(X, y)
+    assert_allclose(model.weights_, weights, atol=1e-9)
+    # Weights of rounding alone would decide about the mass.
+    if max(np.abs(weights)) > 1e-9:
+        assert_allclose(model.predict(X), scores, atol=1e-9)
+
+
+def test_correlation_is_pearsons_where_all_is_rated():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(20, 4)), rng.normal(size=20)
+    wanted = [np.corrcoef(column, y)[0, 1] for column in X.T]
+    assert_allclose(Correlation().fit(X, y).weights_, wanted)
+    # A default that is not needed changes nothing; neither do units.
+    assert_allclose(Correlation(default_vote=9.0).fit(X, y).weights_, wanted)
+    assert_allclose(Correlation().fit(X * 1e95, y * 1e-200).weights_, wanted)
+    assert_allclose(Correlation().fit(X * 1e-200, y * 1e200).weights_, wanted)
+
+
+def test_equal_ratings_correlate_with_nothing():
+    # The mean of three times 0.1 is not 0.1.
+    X, y = [[0.1, 5.0], [0.1, 1.0], [0.1, 4.0], [NAN, 2.0]], [1.0, 2.0, 3.0, NAN]
+    model = Correlation().fit(X, y)
+    assert model.weights_[0] == 0.0
+    assert model.weights_[1] != 0.0
+    same = Correlation().fit(X, [0.1, 0.1, 0.1, NAN])
+    assert same.weights_.tolist() == [0.0, 0.0]
+    assert_allclose(same.predict(X), [0.1] * 4)
+
+
+def test_what_everybody_rated_counts_nothing_by_inverse_frequencies():
+    X = np.array([[5.0, 1.0], [1.0, 5.0], [4.0, NAN], [2.0, NAN], [5.0, NAN]])
+    y = np.array([5.0, 1.0, 1.0, 2.0, 3.0])
+    model = Correlation(inverse_frequency=True).fit(X, y)
+    assert_allclose(model.weights_, [np.corrcoef(X[2:, 0], y[2:])[0, 1], 0.0], atol=1e-12)
+
+
 @given(tables())
 def test_regression_is_the_shortest_of_the_best(table):
     X, y = table
@@ -218,6 +323,24 @@ def test_refuses_a_person_without_usable_ratings(model, y, sentence):
 
 
 REFUSED = [
+    (
+        Correlation(amplification=0),
+        [[1.0]],
+        [1.0],
+        "Correlation: amplification must be a finite number > 0; got 0.",
+    ),
+    (
+        Correlation(default_vote="mean"),
+        [[1.0]],
+        [1.0],
+        "Correlation: default_vote must be None or a finite number; got 'mean'.",
+    ),
+    (
+        Correlation(min_overlap=0),
+        [[1.0]],
+        [1.0],
+        "Correlation: min_overlap must be an integer >= 1; got 0.",
+    ),
     (
         ItemMean(damping=-1),
         [[1.0]],

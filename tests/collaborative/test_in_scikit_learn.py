@@ -7,6 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from peckorder import collaborative
 from peckorder.collaborative import (
+    Correlation,
     ItemMean,
     MinNormRegression,
     NearestRanker,
@@ -21,6 +22,8 @@ BASELINES = [
     NearestRanker(),
     NearestRanker(n_neighbors=3),
     VectorSimilarity(),
+    Correlation(),
+    Correlation(default_vote=0.0, inverse_frequency=True),
 ]
 
 

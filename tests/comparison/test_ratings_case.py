@@ -44,7 +44,7 @@ def test_few_ratings_are_all_learnt_from():
     assert case.notes == ()
 
 
-@pytest.mark.parametrize("name", ["Nearest people", "Vector similarity"])
+@pytest.mark.parametrize("name", ["Nearest people", "Vector similarity", "Correlation"])
 def test_a_person_with_equal_ratings_has_the_item_means(name):
     rng = np.random.default_rng(0)
     user, item = (a.ravel() for a in np.meshgrid(np.arange(20), np.arange(8)))

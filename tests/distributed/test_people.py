@@ -7,6 +7,7 @@ from scipy import sparse
 
 from peckorder import MPRank, MPRankCV, PRank, RankBoost, Ratings, SVRank, WidrowHoff
 from peckorder.collaborative import (
+    Correlation,
     ItemMean,
     MinNormRegression,
     NearestRanker,
@@ -73,7 +74,7 @@ def test_rows_are_those_of_the_problem(estimator, fill):
 
 @pytest.mark.parametrize(
     "estimator",
-    [ItemMean(), MinNormRegression(), NearestRanker(), VectorSimilarity()],
+    [ItemMean(), MinNormRegression(), NearestRanker(), VectorSimilarity(), Correlation()],
     ids=lambda value: type(value).__name__,
 )
 def test_viewers_models_are_given_all_items(estimator):

@@ -23,7 +23,7 @@ def test_there_are_files_of_every_version_and_every_estimator():
     assert versions == {f"format-{version}" for version in range(1, VERSION + 1)}
     classes = {type(peckorder.load(path)).__name__ for path in FILES}
     ours = {"ItemMean", "MinNormRegression", "NearestRanker", "PersonalRanker"}
-    assert classes >= {*peckorder.estimators.__all__, *ours, "VectorSimilarity"}
+    assert classes >= {*peckorder.estimators.__all__, *ours, "VectorSimilarity", "Correlation"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

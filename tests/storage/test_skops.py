@@ -24,6 +24,7 @@ from peckorder import (
 )
 from peckorder._core.pickling import PlainMatrix
 from peckorder.collaborative import (
+    Correlation,
     ItemMean,
     MinNormRegression,
     NearestRanker,
@@ -127,7 +128,13 @@ def test_a_running_fit_is_continued():
 
 @pytest.mark.parametrize(
     "model",
-    [ItemMean(), MinNormRegression(), NearestRanker(ratings=[1, 2, 3, 4, 5]), VectorSimilarity()],
+    [
+        ItemMean(),
+        MinNormRegression(),
+        NearestRanker(ratings=[1, 2, 3, 4, 5]),
+        VectorSimilarity(),
+        Correlation(),
+    ],
 )
 def test_baselines_of_viewers(model):
     table = np.random.default_rng(1).integers(1, 6, (12, 4)).astype(float)

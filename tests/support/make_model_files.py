@@ -53,6 +53,7 @@ NAMES = [
     "min-norm",
     "nearest",
     "similarity",
+    "correlation",
     "personal",
     "personal-references",
 ]

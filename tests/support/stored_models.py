@@ -24,6 +24,7 @@ from peckorder import (
     WidrowHoff,
 )
 from peckorder.collaborative import (
+    Correlation,
     ItemMean,
     MinNormRegression,
     NearestRanker,
@@ -314,6 +315,7 @@ CASES: dict[str, Case] = {
     "min-norm-normalized": _viewers(MinNormRegression(normalize=True)),
     "nearest": _viewers(NearestRanker(n_neighbors=3, weights="rated")),
     "similarity": _viewers(VectorSimilarity(normalization="item")),
+    "correlation": _viewers(Correlation(amplification=2.5, default_vote=2.0)),
     "personal": _personal(PersonalRanker(n_factors=2, random_state=0)),
     "personal-references": _personal(PersonalRanker(references=4)),
     "personal-estimator": _personal(

@@ -8,6 +8,7 @@ from peckorder.collaborative._problem import check_ratings as check_ratings
 from peckorder.collaborative._problem import problem
 from peckorder.collaborative._problem import viewer_table as viewer_table
 from peckorder.collaborative.baselines import (
+    Correlation,
     ItemMean,
     MinNormRegression,
     NearestRanker,
@@ -17,6 +18,7 @@ from peckorder.collaborative.personal.personal_ranker import PersonalRanker
 from peckorder.collaborative.personal.results import Explanation, Recommendations
 
 __all__ = [
+    "Correlation",
     "Explanation",
     "ItemMean",
     "MinNormRegression",

@@ -22,9 +22,12 @@ from peckorder._core.validation import (
     Rules,
     boolean,
     check_parameters,
+    finite,
     masked_as_nan,
     not_negative,
     one_of,
+    optional,
+    positive,
     whole,
 )
 from peckorder.collaborative._means import column_means, damped_means
@@ -265,7 +268,39 @@ def _scaled(values: Floats, scale: Floats | np.float64) -> Floats:
     return np.divide(values, scale, out=np.zeros(values.shape), where=varies)
 
 
-class VectorSimilarity(ViewerModel, stored=True):
+class _WeightedViewers(ViewerModel):
+    """Adds the ratings of viewers above their means with weights, which are learnt."""
+
+    _rules: ClassVar[Rules] = {"normalization": one_of("all", "item")}
+    _stored_fields: ClassVar = Table(
+        Field("weights_", floats("features")),
+        Field("means_", floats("features")),
+        Field("mean_", number()),
+    )
+    normalization: str
+
+    @abstractmethod
+    def _weights(self, X: Floats, y: Floats) -> Floats:
+        """Return the weights of viewers; the means are known."""
+
+    def _learn(self, X: Floats, y: Floats) -> None:
+        self.means_ = column_means(X)
+        self.mean_ = float(y[~np.isnan(y)].mean())
+        self.weights_ = self._weights(X, y)
+
+    def _scores(self, X: Floats) -> Floats:
+        is_rated = ~np.isnan(X)
+        above = np.where(is_rated, X - self.means_, 0.0) @ self.weights_
+        mass = np.full(len(X), np.abs(self.weights_).sum())
+        if self.normalization == "item":
+            mass = is_rated @ np.abs(self.weights_)
+        shift = np.divide(above, mass, out=np.zeros(len(X)), where=mass > 0)
+        scores: Floats = self.mean_ + shift
+        return scores
+
+
+@entry
+class VectorSimilarity(_WeightedViewers, stored=True):
     r"""Adds the ratings of viewers above their means, weighted by similarity.
 
     With the person's ratings a and those V_v of viewer v,
@@ -307,34 +342,138 @@ class VectorSimilarity(ViewerModel, stored=True):
     [4.107, 3.0, 1.638, 3.255]
     """
 
-    _rules: ClassVar[Rules] = {"normalization": one_of("all", "item")}
-    _stored_fields: ClassVar = Table(
-        Field("weights_", floats("features")),
-        Field("means_", floats("features")),
-        Field("mean_", number()),
-    )
-
     def __init__(self, *, normalization: str = "all") -> None:
         self.normalization = normalization
 
-    def _learn(self, X: Floats, y: Floats) -> None:
+    def _weights(self, X: Floats, y: Floats) -> Floats:
         rated = ~np.isnan(y)
         values = np.where(np.isnan(X), 0.0, X)
         product = y[rated] @ values[rated]
         size = np.linalg.norm(y[rated]) * np.linalg.norm(values, axis=0)
-        self.weights_ = np.divide(product, size, out=np.zeros(len(product)), where=size > 0)
-        self.means_ = column_means(X)
-        self.mean_ = float(y[rated].mean())
+        weights: Floats = np.zeros(len(product))
+        np.divide(product, size, out=weights, where=size > 0)
+        return weights
 
-    def _scores(self, X: Floats) -> Floats:
-        is_rated = ~np.isnan(X)
-        above = np.where(is_rated, X - self.means_, 0.0) @ self.weights_
-        mass = np.full(len(X), np.abs(self.weights_).sum())
-        if self.normalization == "item":
-            mass = is_rated @ np.abs(self.weights_)
-        shift = np.divide(above, mass, out=np.zeros(len(X)), where=mass > 0)
-        scores: Floats = self.mean_ + shift
-        return scores
+
+@entry
+class Correlation(_WeightedViewers, stored=True):
+    r"""Adds the ratings of viewers above their means, weighted by correlation.
+
+    With the person's ratings a and those V_v of viewer v, and the means of all ratings
+    of each, sums over the items that both rated give
+    ``w_v = sum_j (a_j - mean(a)) (V_vj - mean_v) / sqrt(sum_j (a_j - mean(a))^2 sum_j
+    (V_vj - mean_v)^2)``, or 0 where one of the two rated all of them with their mean;
+    ``score_j = mean(a) + sum_v w_v (V_vj - mean_v) / sum_v |w_v|`` over those who rated
+    j.
+
+    Parameters
+    ----------
+    normalization : {"all", "item"}, default="all"
+        Which ``|w_v|`` are added: those of all viewers, as in the formula, which keeps
+        the order; or of those who rated the item, for a weighted mean.
+    amplification : float, default=1.0
+        Weights become ``sign(w) |w|**amplification``: above 1 the most similar viewers
+        count for more.
+    default_vote : float or None, default=None
+        Sum over the items that at least one of the two rated, with this rating where
+        one is missing, and with the means over these items.
+    inverse_frequency : bool, default=False
+        In sums, item j counts ``log((m + 1) / n_j)`` times if n_j of the m viewers and
+        the person rated it, and means are those over the items of the sum, weighted
+        likewise: what everybody rated says less.
+    min_overlap : int, default=1
+        Viewers who rated fewer of the person's items have weight 0. From one item alone
+        the correlation is 1, -1 or 0.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_viewers,)
+        The correlations, amplified.
+    means_ : ndarray of shape (n_viewers,)
+        The mean rating of each viewer.
+    mean_ : float
+        The person's mean.
+    n_features_in_ : int
+        The number of viewers.
+
+    Notes
+    -----
+    O(n_items n_viewers) time and memory.
+
+    `predict`, `save` and copying may run in several threads at once; `fit` may not run
+    beside anything else on the same object.
+
+    References
+    ----------
+    J. S. Breese, D. Heckerman and C. Kadie: Empirical analysis of predictive algorithms
+    for collaborative filtering. UAI 1998.
+
+    Examples
+    --------
+    >>> from peckorder.collaborative import Correlation
+    >>> nan = float("nan")
+    >>> X, y = [[5, 1], [3, nan], [1, 5], [nan, 5]], [5, 3, 1, nan]
+    >>> model = Correlation().fit(X, y)
+    >>> model.weights_.round(3).tolist(), model.predict(X).round(3).tolist()
+    ([1.0, -0.949], [5.325, 3.0, 1.325, 2.351])
+    """
+
+    _rules: ClassVar[Rules] = {
+        **_WeightedViewers._rules,
+        "amplification": positive,
+        "default_vote": optional(finite),
+        "inverse_frequency": boolean,
+        "min_overlap": whole(1),
+    }
+
+    def __init__(
+        self,
+        *,
+        normalization: str = "all",
+        amplification: float = 1.0,
+        default_vote: float | None = None,
+        inverse_frequency: bool = False,
+        min_overlap: int = 1,
+    ) -> None:
+        self.normalization = normalization
+        self.amplification = amplification
+        self.default_vote = default_vote
+        self.inverse_frequency = inverse_frequency
+        self.min_overlap = min_overlap
+
+    def _weights(self, X: Floats, y: Floats) -> Floats:
+        counts = np.ones(len(X))
+        if self.inverse_frequency:
+            n_raters = (~np.isnan(X)).sum(axis=1) + ~np.isnan(y)
+            # Items that nobody rated are in no sum.
+            counts = np.log((X.shape[1] + 1) / np.maximum(n_raters, 1))
+        if self.default_vote is None:
+            rated = ~np.isnan(y)
+            X, y, counts = X[rated], y[rated], counts[rated]
+        missing, unrated = np.isnan(X), np.isnan(y)[:, np.newaxis]
+        is_used = ~(missing | unrated) if self.default_vote is None else ~(missing & unrated)
+        mass = np.where(is_used, counts[:, np.newaxis], 0.0)
+        is_plain = self.default_vote is None and not self.inverse_frequency
+        person = np.broadcast_to(y[:, np.newaxis], X.shape)
+        ones = self._directions(person, mass, np.full(1, self.mean_) if is_plain else None)
+        others = self._directions(X, mass, self.means_ if is_plain else None)
+        weights = (ones * others).sum(axis=0)
+        weights[(~(missing | unrated)).sum(axis=0) < self.min_overlap] = 0.0
+        amplified: Floats = np.sign(weights) * np.abs(weights) ** self.amplification
+        return amplified
+
+    def _directions(self, values: Floats, mass: Floats, centre: Floats | None) -> Floats:
+        """Return deviations, times the root of their mass, in columns of length 1 or 0."""
+        if self.default_vote is not None:
+            values = np.where(np.isnan(values), self.default_vote, values)
+        values = np.where(mass > 0, values, 0.0)
+        if centre is None:
+            centre = damped_means((mass * values).sum(axis=0), mass.sum(axis=0))
+        above = np.where(mass > 0, values - centre, 0.0)
+        above[np.abs(above) <= _ROUNDING * np.abs(centre)] = 0.0
+        # Squares of what is at most 1 in size neither overflow nor all vanish.
+        above = _scaled(above, np.abs(above).max(axis=0, initial=0.0)) * np.sqrt(mass)
+        return _scaled(above, np.linalg.norm(above, axis=0))
 
 
 def _are_ratings(values: object) -> bool:

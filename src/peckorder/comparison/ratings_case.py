@@ -16,7 +16,13 @@ from sklearn.linear_model import Ridge
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
-from peckorder.collaborative import NearestRanker, PersonalRanker, VectorSimilarity, damped_means
+from peckorder.collaborative import (
+    Correlation,
+    NearestRanker,
+    PersonalRanker,
+    VectorSimilarity,
+    damped_means,
+)
 from peckorder.comparison.candidates import Candidate, TaskInfo
 from peckorder.comparison.contest import Case, Plan, Result, Trial
 from peckorder.comparison.measures import Measure, of_lists, of_lists_by_name
@@ -226,6 +232,7 @@ def ratings_candidates() -> tuple[Candidate, ...]:
         ("PersonalRanker (SVD)", personal(factorizer="svd"), "peckorder"),
         ("Nearest people", lambda info: ByViewers(NearestRanker), "peckorder"),
         ("Vector similarity", lambda info: ByViewers(VectorSimilarity), "peckorder"),
+        ("Correlation", lambda info: ByViewers(Correlation), "peckorder"),
         ("Ridge", lambda info: ByItem(_ridge_levels), "scikit-learn"),
         ("(the item mean)", lambda info: ByItem(_item_means), ""),
         ("(a random order)", lambda info: ByItem(lambda ratings: np.zeros(ratings.n_items)), ""),
