@@ -110,6 +110,7 @@ def test_restricted_pairs_are_those_among_the_rows(feedback, order, size):
     preferences, pairs = feedback
     rows = order[:size]
     check(preferences.restrict(rows), restricted(pairs, rows))
+    check(preferences.among(rows), [pair for pair in pairs if {*pair[:2]} <= {*rows}])
 
 
 @FEW

@@ -176,6 +176,15 @@ def test_two_rankings_are_compared_on_the_same_pairs():
     assert table.differences["tau"] == pytest.approx(1 - kendall_tau(some, poor))
 
 
+def test_components_are_not_compared_with_queries():
+    some, y = Preferences([1, 3], [0, 2]), [0, 1, 0, 1]
+    by_component = evaluate(some, y, "tau")
+    by_query = evaluate(y, y, "tau", qid=[0, 0, 2, 2])
+    sentence = "compare: b must have one value per component as a; got one per query."
+    with pytest.raises(DataError, match=exactly(sentence)):
+        compare(by_component, by_query)
+
+
 def test_queries_are_the_unit_where_they_are_given():
     y, qid, score = [1, 0, 2, 0, 1], list("aabbb"), [1, 2, 3, 2, 1]
     graded = Preferences.from_grades(y, qid)

@@ -482,9 +482,7 @@ class RankBoost(ScoreEstimator, stored=True):
         else:
             metric.check_of_pairs("metric")
             component = preferences.components(X.shape[0])
-            is_paired = np.zeros(len(component), dtype=bool)
-            is_paired[feedback_rows(preferences, None)] = True
-            paired = np.unique(component[is_paired])
+            paired = np.unique(component[preferences.paired_rows()])
             held = paired[self._drawn(len(paired), is_labelled=False)]
             rows = np.flatnonzero(np.isin(component, held))
             y = preferences.restrict(rows)

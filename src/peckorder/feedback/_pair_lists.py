@@ -81,6 +81,11 @@ class PairList:
         pairs = Pairs(*_kept(kept, better, worse, self.pairs.weight))
         return replace(self, pairs=pairs, size=size)
 
+    def renumbered(self, rows: Ints) -> Self:
+        """Call row i ``rows[i]``."""
+        better, worse, weight = self.pairs
+        return replace(self, pairs=Pairs(read_only(rows[better]), read_only(rows[worse]), weight))
+
 
 @dataclass(frozen=True, eq=False)
 class GradedRows:
@@ -197,6 +202,10 @@ class GradedRows:
             grade=read_only(self.grade[kept]),
             offsets=read_only(np.unique(n_before[self.offsets])),  # no empty queries
         )
+
+    def renumbered(self, rows: Ints) -> Self:
+        """Call row i ``rows[i]``."""
+        return replace(self, rows=read_only(rows[self.rows]))
 
 
 Part: TypeAlias = PairList | GradedRows

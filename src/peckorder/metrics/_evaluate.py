@@ -19,7 +19,7 @@ from peckorder.metrics._resampling import chances, intervals, weighted_means
 
 _SEED = optional(whole(0))
 _INTERVAL = "95 % interval"
-_ONE_OF = {"components": "component", "pairs": "pair"}
+_ONE_OF = {"queries": "query", "components": "component", "pairs": "pair"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class Evaluation:
         ids = self.queries.tolist()
         if len(set(map(type, ids))) > 1 or not isinstance(ids[0], int | float | str):
             ids = list(map(str, ids))  # a column has one type
-        return {_ONE_OF.get(self.unit, "query"): ids, **self.values}
+        return {_ONE_OF[self.unit]: ids, **self.values}
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -236,6 +236,8 @@ def _comparable(preferences: Preferences, metrics: Sequence[Metric]) -> Preferen
 class PairedComparison:
     """Differences between two rankings of the same queries, metric by metric.
 
+    Of preferences, "queries" here may be components or pairs: see `evaluate`.
+
     Attributes
     ----------
     differences : dict of str to float
@@ -297,6 +299,8 @@ def compare(
 ) -> PairedComparison:
     """Return by how much one ranking is better than another, query by query.
 
+    Of preferences without queries, component by component, or pair by pair: see `evaluate`.
+
     Parameters
     ----------
     a, b : Evaluation
@@ -348,6 +352,10 @@ def compare(
 
 def _aligned(a: Evaluation, b: Evaluation) -> tuple[list[str], Ints]:
     """Return the metrics of both, and where the queries of `a` are in `b`."""
+    if a.unit != b.unit:
+        raise refusal(
+            "b", f"have one value per {_ONE_OF[a.unit]} as a", f"one per {_ONE_OF[b.unit]}"
+        )
     names = [name for name in a.values if name in b.values]
     if not names:
         raise refusal("b", f"have a metric of a, {', '.join(a.values)}", ", ".join(b.values))
@@ -356,7 +364,7 @@ def _aligned(a: Evaluation, b: Evaluation) -> tuple[list[str], Ints]:
     missing = next((query for query in queries if query not in position), None)
     if len(position) != len(queries) or missing is not None:
         got = f"{len(position)}" if missing is None else f"none called {missing!r}"
-        raise refusal("b", f"be of the same {len(queries)} queries as a", got)
+        raise refusal("b", f"be of the same {len(queries)} {a.unit} as a", got)
     positions = np.array([position[query] for query in queries])
     if not np.array_equal(a.weight, b.weight[positions]):
         raise refusal("query_weight", "be the same for both", "others")

@@ -10,11 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Ints, MatrixLike, Seed, VectorLike
-from peckorder._core.validation import Rule, Rules, boolean, check_parameters, is_number, whole
+from peckorder._core.validation import (
+    Rule,
+    Rules,
+    boolean,
+    check_parameters,
+    generator,
+    is_number,
+    whole,
+)
 from peckorder.feedback import Preferences, Queries
 
 
@@ -132,7 +139,8 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
             raise refusal(
                 "qid", f"be at least n_splits={self.n_splits} different queries", len(queries)
             )
-        fold = self._fold_of_queries(queries.sizes)[queries.of_rows()]
+        rng = generator(self.random_state) if self.shuffle else None
+        fold = deal(queries.sizes, self.n_splits, rng)[queries.of_rows()]
         return (
             (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(self.n_splits)
         )
@@ -157,7 +165,7 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
 
     def _check(self) -> None:
         check_parameters(self, self._rules)
-        _random_state(self.random_state)
+        generator(self.random_state)
         if self.random_state is not None and not self.shuffle:
             raise refusal(
                 "random_state",
@@ -166,21 +174,24 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
                 error=ValueError,
             )
 
-    def _fold_of_queries(self, sizes: Ints) -> Ints:
-        """Return the fold of each query."""
-        if self.shuffle:
-            rng = _random_state(self.random_state)
-            order = rng.permutation(len(sizes))
-        else:
-            order = np.arange(len(sizes))
-        largest_first = order[np.argsort(-sizes[order], kind="stable")]
-        fold = np.empty(len(sizes), dtype=np.int64)
-        folds = [(0, k) for k in range(self.n_splits)]
-        heapify(folds)
-        for query, size in zip(largest_first.tolist(), sizes[largest_first].tolist(), strict=True):
-            n_rows, fold[query] = folds[0]
-            heapreplace(folds, (n_rows + size, folds[0][1]))
+
+def deal(sizes: Ints, n_folds: int, rng: np.random.RandomState | None) -> Ints:
+    """Return a fold for each group of so many rows, the largest first.
+
+    Groups of one size are dealt out at random, or without `rng` in their order.
+    """
+    order = np.arange(len(sizes)) if rng is None else rng.permutation(len(sizes))
+    largest_first = order[np.argsort(-sizes[order], kind="stable")]
+    fold = np.empty(len(sizes), dtype=np.int64)
+    if np.ptp(sizes) == 0:
+        fold[order] = np.arange(len(sizes)) % n_folds
         return fold
+    folds = [(0, k) for k in range(n_folds)]
+    heapify(folds)
+    for group, size in zip(largest_first.tolist(), sizes[largest_first].tolist(), strict=True):
+        n_rows, fold[group] = folds[0]
+        heapreplace(folds, (n_rows + size, folds[0][1]))
+    return fold
 
 
 def _is_test_size(value: Any) -> bool:
@@ -245,7 +256,7 @@ def train_test_split_queries(
     [0]
     """
     _TEST_SIZE.check("test_size", test_size)
-    rng = _random_state(random_state)
+    rng = generator(random_state)
     if qid is None:
         raise refusal("qid", "be one value per row", "None")
     if isinstance(qid, Iterator):
@@ -264,18 +275,6 @@ def train_test_split_queries(
     is_test = is_tested[queries.of_rows()]
     sides = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     return [_select(array, rows) for array in (*arrays, qid) for rows in sides]
-
-
-def _random_state(seed: Seed) -> np.random.RandomState:
-    try:
-        return check_random_state(seed)  # type: ignore[no-any-return]
-    except ValueError:
-        raise refusal(
-            "random_state",
-            "be None, an integer from 0 to 2**32 - 1 or a RandomState",
-            repr(seed),
-            error=ValueError,
-        ) from None
 
 
 def _check_n_rows(name: str, array: object, n_rows: int) -> None:
