@@ -158,6 +158,11 @@ LOADERS = {
         "informatik.uni-freiburg.de",
     ),
     "load_netflix_matrix": ("netflix_subset/netflix_1200x1200.txt", "whoever has it"),
+    "load_netflix_prize": (
+        "netflix_prize/combined_data_1.txt or netflix_prize/training_set/mv_0000001.txt",
+        "kaggle.com",
+    ),
+    "load_eachmovie": ("eachmovie/vote.txt or eachmovie/Vote.txt", "whoever has them"),
     "load_cystic_fibrosis": ("cystic_fibrosis/cfquery_text_100q.txt", "hearst/irbook"),
     "load_ohsumed_trec9": ("ohsumed_trec9/qrels.ohsu.88-91", "trec.nist.gov"),
     "load_ohsumed_fold": ("ohsumed_letor/part1.txt", "microsoft.com"),

@@ -4,6 +4,7 @@ from peckorder.datasets.formats.letor import dump_letor, iter_letor, load_letor
 from peckorder.datasets.formats.runs import Documents, Qrels, Run, from_runs
 from peckorder.datasets.formats.trec import dump_qrels, dump_run, load_qrels, load_run
 from peckorder.datasets.published.book_crossing import fetch_book_crossing, load_book_crossing
+from peckorder.datasets.published.eachmovie import load_eachmovie
 from peckorder.datasets.published.jester import fetch_jester, load_jester
 from peckorder.datasets.published.judged_collections import load_cystic_fibrosis, load_ohsumed_trec9
 from peckorder.datasets.published.letor_collections import (
@@ -17,6 +18,7 @@ from peckorder.datasets.published.movielens import (
     load_movielens_1m,
     load_movielens_100k,
 )
+from peckorder.datasets.published.netflix import load_netflix_prize
 from peckorder.datasets.published.rating_tables import (
     load_netflix_matrix,
     load_ratings,
@@ -45,6 +47,7 @@ __all__ = [
     "iter_letor",
     "load_book_crossing",
     "load_cystic_fibrosis",
+    "load_eachmovie",
     "load_jester",
     "load_letor",
     "load_lightgbm_lambdarank",
@@ -52,6 +55,7 @@ __all__ = [
     "load_movielens_100k",
     "load_mq2007_agg_fold",
     "load_netflix_matrix",
+    "load_netflix_prize",
     "load_ohsumed_fold",
     "load_ohsumed_trec9",
     "load_qrels",

@@ -146,6 +146,16 @@ def find(data: Published, names: tuple[str, ...], folder: Folder) -> DataFile | 
     return None
 
 
+def find_all(data: Published, patterns: tuple[str, ...], folder: Folder) -> list[DataFile]:
+    """Return the files of the first pattern that fits any: plain, else with .gz."""
+    for root in roots(data, folder):
+        for home in (root / data.folder, root):
+            for pattern in (f"{name}{end}" for name in patterns for end in ("", ".gz")):
+                if files := sorted(path for path in home.glob(pattern) if path.is_file()):
+                    return [DataFile(path) for path in files]
+    return []
+
+
 def require(data: Published, names: tuple[str, ...], folder: Folder) -> DataFile:
     """Return the first of these files; raise with what to get if there is none."""
     file = find(data, names, folder)
