@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Self, TypeAlias
+from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,16 +23,21 @@ from peckorder._core.validation import (
     read_matrix,
     rows_without_gaps,
 )
-from peckorder.feedback import Queries, read_grades
+from peckorder.feedback import Preferences, Queries, read_grades
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
+from peckorder.magnitude.mprank_solver.pair_solve import TrainingPairs
+from peckorder.magnitude.mprank_solver.pairs import PairWeights
+from peckorder.magnitude.mprank_solver.ridge import Solution
 from peckorder.magnitude.mprank_solver.rows import QueryWeights, times
-from peckorder.magnitude.mprank_solver.solve import Solution, TrainingRows
+from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.magnitude.storage import MAGNITUDE
 from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.similarity.parameters import KERNEL_RULES
 
 # The name of a kernel, or a function of two matrices.
 Kernel: TypeAlias = str | Callable[..., Any]
+Training: TypeAlias = TrainingRows | TrainingPairs
+AnyTraining = TypeVar("AnyTraining", TrainingRows, TrainingPairs)
 RULES: Final[Rules] = {name: KERNEL_RULES[name] for name in ("kernel", "gamma", "degree", "coef0")}
 
 
@@ -53,7 +58,7 @@ class MagnitudeModel(ScoreEstimator):
     def fit(
         self,
         X: MatrixLike,
-        y: ArrayLike,
+        y: ArrayLike | Preferences,
         *,
         qid: VectorLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -67,10 +72,12 @@ class MagnitudeModel(ScoreEstimator):
             The rows; kernels among them if the kernel is "precomputed". Where rows can
             be left out later (`MPRank`, `MPRankCV`) they are kept: a copy or, above 1
             MiB, the array itself, which must not be changed then.
-        y : array-like of shape (n_samples,)
-            How good each row is: any real numbers, compared within queries.
+        y : array-like of shape (n_samples,) or Preferences
+            How good each row is: any real numbers, compared within queries. Or pairs of
+            rows, with the differences that their scores should have: 1 for pairs
+            without sizes.
         qid : array-like of shape (n_samples,), default=None
-            The query of each row; None for one query of all rows.
+            The query of each row; None for one query of all rows. Not with preferences.
         sample_weight : array-like of shape (n_samples,), default=None
             A pair weighs the product of its rows' weights.
         offset : array-like of shape (n_samples,), default=None
@@ -83,15 +90,23 @@ class MagnitudeModel(ScoreEstimator):
         """
         with all_or_nothing(self):
             self._check()
-            training = self._read(X, y, qid, sample_weight, offset, reset=True)
+            training: Training
+            if isinstance(y, Preferences):
+                training = self._read_pairs(X, y, qid, sample_weight, offset, reset=True)
+            else:
+                training = self._read(X, y, qid, sample_weight, offset, reset=True)
             few = blas_threads_for(self._n_products(training))
             with np.errstate(over="ignore", invalid="ignore"), few:
-                self._fit(training)
+                if isinstance(training, TrainingPairs):
+                    self._fit_pairs(training)
+                else:
+                    self._fit(training)
             self._has_offset = offset is not None
-            self._has_queries = training.weights.n_queries > 1
+            weights = training.weights
+            self._has_queries = not isinstance(weights, PairWeights) and weights.n_queries > 1
         return self
 
-    def _n_products(self, training: TrainingRows) -> float:
+    def _n_products(self, training: Training) -> float:
         """Return about how many multiplications a decomposition takes."""
         n, d = float(training.n_rows), float(self.n_features_in_)
         return n * d * min(n, d) if self.kernel == "linear" else n * n * max(n, d)
@@ -103,6 +118,10 @@ class MagnitudeModel(ScoreEstimator):
     @abstractmethod
     def _fit(self, training: TrainingRows) -> None:
         """Learn from checked data."""
+
+    def _fit_pairs(self, training: TrainingPairs) -> None:
+        """Learn from checked data."""
+        raise refusal("y", "be labels", "Preferences")
 
     def _scores(self, X: MatrixLike) -> Floats:
         check_is_fitted(self)
@@ -177,10 +196,44 @@ class MagnitudeModel(ScoreEstimator):
             query = np.unique(query[kept], return_inverse=True)[1]
         weights = QueryWeights.of(query, weight)
         return TrainingRows(
-            rows, y, label, offset, weights, weight, qid is not None, kept, n_rows, is_copy
+            rows=rows,
+            y=y,
+            label=label,
+            offset=offset,
+            weights=weights,
+            weight=weight,
+            has_queries=qid is not None,
+            kept=kept,
+            n_rows=n_rows,
+            is_copy=is_copy,
         )
 
-    def _training_rows(self, training: TrainingRows, gamma: float | None) -> TrainingRows:
+    def _read_pairs(
+        self,
+        X: MatrixLike,
+        preferences: Preferences,
+        qid: VectorLike | None,
+        sample_weight: ArrayLike | None,
+        offset: ArrayLike | None,
+        *,
+        reset: bool,
+    ) -> TrainingPairs:
+        """Check data, and leave out rows that are in no pair."""
+        if qid is not None:
+            rule = "be left out with Preferences, which know no queries"
+            raise refusal("qid", rule, "one", error=ValueError)
+        rows = self._rows(X, reset=reset)
+        n_rows = rows.shape[0]
+        weight = checked_weight(sample_weight, n_rows)
+        known = None if offset is None else checked_offset(offset, n_rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights, used = PairWeights.of(preferences, n_rows, weight, known)
+        is_copy, kept = _is_copy(rows, X), slice(None) if len(used) == n_rows else used
+        if len(used) < n_rows:
+            rows, is_copy = rows[used], True
+        return TrainingPairs(rows=rows, weights=weights, kept=kept, n_rows=n_rows, is_copy=is_copy)
+
+    def _training_rows(self, training: AnyTraining, gamma: float | None) -> AnyTraining:
         """Return what to learn from: the rows, or their kernels."""
         X: Any = training.rows
         if self.kernel == "linear":
@@ -196,7 +249,7 @@ class MagnitudeModel(ScoreEstimator):
         function = self._kernel_function(gamma)
         return replace(training, rows=Gram.of(function, X, is_copy=training.is_copy))
 
-    def _store(self, solution: Solution, training: TrainingRows | None = None) -> None:
+    def _store(self, solution: Solution, training: Training | None = None) -> None:
         """Store a solution, with the rows of its coefficients, in place of another."""
         for name in ("coef_", "dual_coef_", "_moments", "_training", "_fitted_C"):
             self.__dict__.pop(name, None)

@@ -13,12 +13,14 @@ from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.threads import blas_threads_for
 from peckorder._core.typing import Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, one_of, optional, positive, whole
-from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
+from peckorder.magnitude.base import RULES, AnyTraining, Kernel, MagnitudeModel, Training
 from peckorder.magnitude.mprank_solver.iterative import Diverged, Limits
 from peckorder.magnitude.mprank_solver.leave_out import COSTS, LeaveOut
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
+from peckorder.magnitude.mprank_solver.pair_solve import PairProblem, TrainingPairs
+from peckorder.magnitude.mprank_solver.ridge import Method
 from peckorder.magnitude.mprank_solver.rows import refuse_large
-from peckorder.magnitude.mprank_solver.solve import Method, Problem, TrainingRows
+from peckorder.magnitude.mprank_solver.solve import Problem, TrainingRows
 from peckorder.magnitude.storage import SQUARED
 
 COST = one_of(*COSTS)
@@ -121,12 +123,16 @@ class SquaredModel(MagnitudeModel):
         """Return the training rows and the ridge without some, or say why none can be left out."""
         check_is_fitted(self)
         KEEP.check("keep", keep)
-        training: TrainingRows | None = vars(self).get("_training")
+        training: Training | None = vars(self).get("_training")
         if training is None:
             raise refusal(
                 name,
                 "be called on a model that still has the rows of its fit",
                 "one learnt by partial_fit, copied or loaded",
+            )
+        if isinstance(training, TrainingPairs):
+            raise refusal(
+                name, "be called on a model fitted to labels", "one fitted to Preferences"
             )
         self._check_unchanged(training)
         return training, ridge_without(n_left_out, name, training, self._fitted_C, keep)
@@ -147,15 +153,19 @@ class SquaredModel(MagnitudeModel):
             state.pop("_training", None)
         return state
 
-    def _solve(self, training: TrainingRows, gamma: float | None, C: float, method: Method) -> None:
+    def _solve(self, training: AnyTraining, gamma: float | None, C: float, method: Method) -> None:
         """Solve the problem, and store the result."""
         training = self._training_rows(training, gamma)
-        solution = Problem(training, float(C)).solve(method)
+        if isinstance(training, TrainingPairs):
+            solution = PairProblem.of(training, float(C)).solve(method)
+        else:
+            solution = Problem(training, float(C)).solve(method)
         assert solution.dual is not None
         if not np.isfinite([solution.objective, solution.dual.sum()]).all():
             refuse_large()
         self._store(solution, training)
-        self._training, self._fitted_C = training.protected(), float(C)
+        self._training: Training = training.protected()
+        self._fitted_C = float(C)
         if not solution.is_converged:
             warn(
                 f"not converged after {solution.n_iter} iterations: the "
@@ -190,6 +200,15 @@ class MPRank(SquaredModel, stored=True):
     queries' weights: ``C / n^2`` for one query of n rows. The sum over pairs is one
     over rows less the mean of their query, so that pairs are never listed, and the
     solution is kernel ridge regression with a free constant for each query.
+
+    Of `Preferences`, whose pairs k have weights u and sizes s, it minimises ::
+
+        ||w||^2 + C / P sum_k u_k [(h_better - h_worse) - s_k]^2
+
+    with P the sum over connected components of ``U m / (m - 1)`` for m rows whose pairs
+    weigh U in all. So `Preferences.from_labels` of y gives the same model as y, but for
+    its constant. With the Laplacian ``L = B' U B`` of the pairs B the coefficients
+    solve ``(X' L X + P / C) w = X' B' U s``.
 
     Parameters
     ----------
@@ -230,11 +249,13 @@ class MPRank(SquaredModel, stored=True):
     coef_ : ndarray of shape (n_features,)
         Weights of features, if the kernel is linear.
     dual_coef_ : ndarray of shape (n_samples,)
-        Coefficients of the training rows; their sum in each query is zero. Where C is
+        Coefficients of the training rows; their sum in each query, or connected
+        component of pairs, is zero. Where C is
         so large that rounding of kernels would show in scores, the least ones that give
         the same scores.
     intercept_ : float
-        The mean of what labels exceed scores by, so that scores are on their scale.
+        The mean of what labels exceed scores by, so that scores are on their scale; 0
+        for preferences, which have no level.
     objective_ : float
         What is minimised, at the solution.
     dual_gap_ : float
@@ -262,6 +283,10 @@ class MPRank(SquaredModel, stored=True):
                                                                 from 6,000 rows on
     "coordinate", "gradient"    O(n^2 d), and O(n^2) a pass     the same
     ==========================  ==============================  =====================
+
+    Preferences take O(m) memory for m pairs: O(m d + n d^2) time at most with a linear
+    kernel, O(m) more an iteration of "cg", and the same as labels with others. Pairs
+    from grades are listed. There are no sweeps over pairs.
 
     Features that are collinear up to rounding share one coefficient as in the minimum,
     however large C is; of more than 4,000 features, where C is so large that rounding hides
@@ -291,6 +316,13 @@ class MPRank(SquaredModel, stored=True):
     [1.0, 1.56, 2.91, 4.53]
     >>> model.rank(X).tolist()
     [4, 3, 2, 1]
+
+    Two matches, won by three points and by one:
+
+    >>> from peckorder import Preferences
+    >>> matches = Preferences(better=[0, 1], worse=[1, 2], size=[3, 1])
+    >>> MPRank(C=1000.0).fit([[1, 0], [0, 1], [0, 0]], matches).coef_.round(2).tolist()
+    [3.98, 0.99]
     """
 
     _rules: ClassVar[Rules] = {
@@ -405,11 +437,23 @@ class MPRank(SquaredModel, stored=True):
                 "step", "be None unless solver='gradient'", repr(self.step), error=ValueError
             )
 
-    def _fit(self, training: TrainingRows) -> None:
+    def _method(self) -> Method:
         limits = Limits(float(self.tol), int(self.max_iter))
-        method = Method(self.solver, self.step, self.stopping == "gap", limits)
+        return Method(self.solver, self.step, self.stopping == "gap", limits)
+
+    def _fit_pairs(self, training: TrainingPairs) -> None:
+        if self.solver in ("coordinate", "gradient"):
+            raise refusal(
+                "solver",
+                "be 'auto', 'cholesky', 'eigh' or 'cg' with Preferences",
+                f"{self.solver!r}, which sweeps over rows that have labels",
+                error=ValueError,
+            )
+        self._solve(training, self.gamma, self.C, self._method())
+
+    def _fit(self, training: TrainingRows) -> None:
         try:
-            self._solve(training, self.gamma, self.C, method)
+            self._solve(training, self.gamma, self.C, self._method())
         except Diverged:
             raise refusal(
                 "step",
@@ -431,8 +475,8 @@ class MPRank(SquaredModel, stored=True):
         moments: RunningMoments | None = vars(self).get("_moments")
         if moments is not None:
             return moments
-        training: TrainingRows | None = vars(self).get("_training")
-        if training is None or not hasattr(self, "coef_"):
+        training: Training | None = vars(self).get("_training")
+        if not isinstance(training, TrainingRows) or not hasattr(self, "coef_"):
             raise refusal(
                 "partial_fit",
                 "be called on a new model, one learnt by partial_fit, or one "

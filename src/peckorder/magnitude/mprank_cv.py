@@ -12,7 +12,8 @@ from peckorder.magnitude.base import RULES, Kernel
 from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, ridge_without
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.leave_out import LeaveOut
-from peckorder.magnitude.mprank_solver.solve import Method, TrainingRows
+from peckorder.magnitude.mprank_solver.ridge import Method
+from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.magnitude.storage import TUNED
 
 

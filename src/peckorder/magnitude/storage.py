@@ -120,7 +120,8 @@ _MOMENTS = Table(
 
 def _training_rows(model: "MagnitudeModel") -> TrainingRows | None:
     """Return the training rows, if the file is to have them."""
-    return None if model._gram is None else vars(model).get("_training")
+    training = None if model._gram is None else vars(model).get("_training")
+    return training if isinstance(training, TrainingRows) else None
 
 
 def _check_sample(node: Node) -> None:
@@ -150,15 +151,15 @@ def _complete_squared(node: Node) -> None:
         raise node.refuse("sample", "with a kernel")
     y, offset, weight = sample["y"], sample["offset"], sample["weight"]
     values["_training"] = TrainingRows(
-        gram,
-        y,
-        y if offset is None else y - offset,
-        offset,
-        QueryWeights.of(sample["query"], weight),
-        weight,
-        sample["has_queries"],
-        values["_kept"],
-        len(values["dual_coef_"]),
+        rows=gram,
+        y=y,
+        label=y if offset is None else y - offset,
+        offset=offset,
+        weights=QueryWeights.of(sample["query"], weight),
+        weight=weight,
+        has_queries=sample["has_queries"],
+        kept=values["_kept"],
+        n_rows=len(values["dual_coef_"]),
         is_copy=True,
     )
 

@@ -19,8 +19,9 @@ from peckorder.feedback import Queries
 from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
+from peckorder.magnitude.mprank_solver.ridge import Solution
 from peckorder.magnitude.mprank_solver.rows import refuse_large
-from peckorder.magnitude.mprank_solver.solve import Solution, TrainingRows
+from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.magnitude.svrank_solver.loss import PairRisk
 from peckorder.magnitude.svrank_solver.minimise import Minimum, minimise
 from peckorder.magnitude.svrank_solver.space import Features, Kernels

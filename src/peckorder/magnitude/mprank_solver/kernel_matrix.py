@@ -87,7 +87,7 @@ class Gram(SavedPlainly):
     def largest(self) -> float:
         """Return the largest absolute value of a kernel."""
         largest = float(np.abs(self.diagonal()).max())
-        _check_size(largest)
+        check_size(largest)
         return largest
 
     def dense_matrix(self) -> tuple[Floats, float | None]:
@@ -224,7 +224,7 @@ class DenseKernelMatrix:
         self.diagonal = K.diagonal().copy()
         flat = K.ravel()
         self.largest = abs(float(flat[blas.idamax(flat)])) if largest is None else largest
-        _check_size(self.largest)
+        check_size(self.largest)
 
     @property
     def noise(self) -> float:
@@ -386,7 +386,7 @@ def refuse_indefinite(value: float) -> NoReturn:
     )
 
 
-def _check_size(largest: float) -> None:
+def check_size(largest: float) -> None:
     """Refuse kernels that are too large to be multiplied."""
     if not largest < LARGEST:
         raise refusal(

@@ -9,6 +9,7 @@ from scipy.linalg import lapack, solve_triangular, svd
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.magnitude.mprank_solver.collinear import HIDDEN, without_collinear
+from peckorder.magnitude.mprank_solver.ridge import Solution
 from peckorder.magnitude.mprank_solver.rows import (
     LARGEST,
     LARGEST_RIDGE,
@@ -20,7 +21,6 @@ from peckorder.magnitude.mprank_solver.rows import (
     times_transposed,
     triangle,
 )
-from peckorder.magnitude.mprank_solver.solve import Solution
 from peckorder.similarity.kernel_function import Matrix
 
 # The least eigenvalue, of features and label at unit norm, from which on products are

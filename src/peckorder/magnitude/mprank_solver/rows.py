@@ -19,7 +19,7 @@ LARGEST = 1e140
 # Beyond these the ridge is as good as zero or infinite.
 SMALLEST_RIDGE, LARGEST_RIDGE = 1e-290, 1e290
 # The least weight relative to the largest: one can still divide by its root.
-_LIGHTEST = 1e-280
+LIGHTEST = 1e-280
 # Entries from which on it pays to save a pass over them.
 _MANY = 1 << 22
 # Entries of the blocks in which rows are processed.
@@ -54,7 +54,7 @@ class QueryWeights:
         mass = np.bincount(query, weight)
         product = mass[query] * weight
         largest = product.max()
-        root = np.sqrt(np.maximum(product / largest, _LIGHTEST))
+        root = np.sqrt(np.maximum(product / largest, LIGHTEST))
         return cls(query, weight, root, float(mass @ mass / (2.0 * largest)))
 
     def __len__(self) -> int:
@@ -255,7 +255,7 @@ class ScaledRows:
         return total
 
     @cached_property
-    def _near(self) -> Matrix:
+    def near(self) -> Matrix:
         """Sparse rows near zero, in double precision, with twice the entries at most.
 
         The mean is subtracted from features that most rows of a query have. Others do
@@ -278,9 +278,9 @@ class ScaledRows:
         return X - members.T.tocsr() @ shift
 
     @cached_property
-    def _near_means(self) -> Matrix:
+    def near_means(self) -> Matrix:
         """The weighted mean of each query, of sparse rows near zero."""
-        return self.weights.averaging @ self._near
+        return self.weights.averaging @ self.near
 
     def _rows(self, block: slice) -> Floats:
         """Return a block of dense rows less their queries' means."""
@@ -293,7 +293,7 @@ class ScaledRows:
         """Return a block of rows, or the whole matrix."""
         query = self.weights.query[block]
         if sparse.issparse(self.X):
-            rows = self._near[block].toarray() - self._near_means[query].toarray()
+            rows = self.near[block].toarray() - self.near_means[query].toarray()
         else:
             rows = self._rows(block) - self._left[query]
         scaled: Floats = rows * self.weights.root[block, np.newaxis]
@@ -302,7 +302,7 @@ class ScaledRows:
     def times(self, coef: Floats) -> Floats:
         """Return ``R V X coef``."""
         if sparse.issparse(self.X):
-            scores = self._near @ coef
+            scores = self.near @ coef
         elif self.is_near:
             scores = self.X @ coef
         else:
@@ -315,7 +315,7 @@ class ScaledRows:
         """Return ``(R V X)' beta``."""
         scaled = self.weights.root * self.weights.project(beta)
         if sparse.issparse(self.X):
-            return np.asarray(self._near.T @ scaled)
+            return np.asarray(self.near.T @ scaled)
         if self.is_near:
             return np.asarray(self.X.T @ scaled)
         total = np.zeros(self.X.shape[1])
@@ -366,7 +366,7 @@ class ScaledRows:
         if not sparse.issparse(X):
             parts = [v[block] @ self._rows(block) ** 2 for block in blocks(X)]
             return np.sum(parts, axis=0)  # type: ignore[no-any-return]
-        near, means = self._near, self._near_means
+        near, means = self.near, self.near_means
         less = np.asarray(means.multiply(means).T @ weights.mass)
         sums: Floats = np.asarray(near.multiply(near).T @ v)
         squares: Floats = np.maximum(sums - less, 0.0)
@@ -386,7 +386,7 @@ class ScaledRows:
         """Return products of rows near their queries' means, not yet scaled."""
         X, weights = self.X, self.weights
         if sparse.issparse(X):
-            return np.ascontiguousarray((self._near @ self._near.T).toarray())
+            return np.ascontiguousarray((self.near @ self.near.T).toarray())
         K = np.zeros((len(weights), len(weights)))
         step = max(64, 64 * _ENTRIES // max(1, len(weights)))
         for first in range(0, X.shape[1], step):
@@ -414,8 +414,8 @@ class ScaledRows:
         """
         X, weights = self.X, self.weights
         if sparse.issparse(X):
-            scaled = sparse.diags_array(weights.root) @ self._near
-            lowered = sparse.diags_array(np.sqrt(weights.mass)) @ self._near_means
+            scaled = sparse.diags_array(weights.root) @ self.near
+            lowered = sparse.diags_array(np.sqrt(weights.mass)) @ self.near_means
             A: Floats = (scaled.T @ scaled).toarray() - (lowered.T @ lowered).toarray()
             return A, self.times_transposed(target)
         if "means" in self.__dict__ or len(weights.mass) > 1 or X.size < _MANY:
