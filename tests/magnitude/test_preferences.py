@@ -11,41 +11,9 @@ from scipy import sparse
 from peckorder import MPRank, Preferences
 from support import slow_pairs
 from support.helpers import refuses
+from support.slow_pairs import kernels, problems
 
 SOLVERS = ["auto", "cholesky", "eigh", "cg"]
-weights = st.one_of(st.just(0.0), st.floats(0.01, 10.0))
-
-
-@st.composite
-def preferences(draw, n_rows):
-    """Draw pairs that may repeat, contradict each other, and leave rows out."""
-    row = st.integers(0, n_rows - 1)
-    pair = st.tuples(row, row).filter(lambda pair: pair[0] != pair[1])
-    pairs = draw(st.lists(pair, min_size=1, max_size=12))
-    better, worse = zip(*pairs, strict=True)
-    columns = st.lists(weights, min_size=len(pairs), max_size=len(pairs))
-    weight = draw(columns.filter(any))
-    return Preferences(better, worse, weight, draw(st.none() | columns))
-
-
-@st.composite
-def problems(draw):
-    n_rows, d = draw(st.integers(2, 7)), draw(st.integers(1, 9))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    X = rng.normal(size=(n_rows, d)) + draw(st.sampled_from([0.0, 100.0]))
-    given = {}
-    if draw(st.booleans()):
-        given["offset"] = rng.normal(size=n_rows)
-    if draw(st.booleans()):
-        given["sample_weight"] = rng.uniform(0.1, 3.0, size=n_rows)
-    return X, draw(preferences(n_rows)), given
-
-
-def kernels(model, X, Z):
-    if model.kernel == "linear":
-        return X @ Z.T
-    squares = ((X[:, None] - Z[None]) ** 2).sum(axis=2)
-    return np.exp(-model.gamma * squares)
 
 
 def slow_scores(model, X, pairs, Z):

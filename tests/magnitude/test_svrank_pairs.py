@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from peckorder import SVRank
+from support.slow_pairs import lower_bound
 
 
 def lifts(y, qid, top_weight):
@@ -30,37 +30,6 @@ def listed(y, label, qid, weight, C, loss, top_weight=0.0):
     D[np.arange(len(i)), j] = 1.0
     D[np.arange(len(i)), i] -= 1.0
     return c, D, D @ label
-
-
-def lower_bound(K, c, D, t, epsilon, power, loss):
-    """Maximise t'g - g'DKD'g/4 - epsilon |g| [- g^2/4c], g = p - n, 0 <= p, n <= c.
-
-    Any such g gives a bound from below. For "hmpc" there is no n; for squares c does
-    not bound p and n.
-    """
-    Q, k = D @ K @ D.T, len(c)
-    if k == 0:
-        return 0.0
-    sides = [1.0] if loss == "hmpc" else [1.0, -1.0]
-    S = np.hstack([s * np.eye(k) for s in sides])
-    ridge = 0.0 if power == 1 else 1.0 / (4.0 * c)
-
-    def dual(x):
-        g = S @ x
-        cost = g @ Q @ g / 4 - t @ g + epsilon * x.sum() + np.sum(ridge * g * g)
-        return cost, S.T @ (Q @ g / 2 - t + 2 * ridge * g) + epsilon
-
-    most = np.tile(c if power == 1 else np.full(k, np.inf), len(sides))
-    bounds = list(zip(np.zeros_like(most), most, strict=True))
-    x = np.zeros(len(most))
-    # The first comes near, the second solves small quadratic programs exactly.
-    methods = [("L-BFGS-B", {"maxiter": 5000, "ftol": 1e-16, "gtol": 1e-12})]
-    methods += [("SLSQP", {"maxiter": 500, "ftol": 1e-14})] if k < 100 else []
-    for method, options in methods:
-        found = minimize(dual, x, jac=True, bounds=bounds, method=method, options=options)
-        better = np.clip(found.x, 0.0, most)
-        x = better if dual(better)[0] < dual(x)[0] else x
-    return -dual(x)[0]
 
 
 @st.composite

@@ -1,11 +1,13 @@
 """SVRank: scores whose differences are those of the labels, but for a band."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from peckorder._core.errors import entry, refusal, warn
+from peckorder._core.typing import Floats
 from peckorder._core.validation import (
     Rule,
     Rules,
@@ -16,13 +18,14 @@ from peckorder._core.validation import (
     whole,
 )
 from peckorder.feedback import Queries
-from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
+from peckorder.magnitude.base import RULES, AnyTraining, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
+from peckorder.magnitude.mprank_solver.pair_solve import TrainingPairs
 from peckorder.magnitude.mprank_solver.ridge import Solution
 from peckorder.magnitude.mprank_solver.rows import refuse_large
 from peckorder.magnitude.mprank_solver.solve import TrainingRows
-from peckorder.magnitude.svrank_solver.loss import PairRisk
+from peckorder.magnitude.svrank_solver.loss import ListedRisk, PairRisk, Risk
 from peckorder.magnitude.svrank_solver.minimise import Minimum, minimise
 from peckorder.magnitude.svrank_solver.space import Features, Kernels
 
@@ -54,7 +57,9 @@ class SVRank(MagnitudeModel, stored=True):
         svr    max(0, |Dh - Dy| - epsilon)
         hmpc   max(0, |Dy| - sign(Dy) Dh) if Dy != 0, else 0
 
-    Pairs are never listed. Beside `MPRank`, the first power heeds outliers less, and
+    Pairs are never listed. Of `Preferences`, it is a sum over the pairs that are, with
+    sizes in place of Dy, and weights and P as in `MPRank`; then `top_weight` must be 0.
+    Beside `MPRank`, the first power heeds outliers less, and
     "hmpc" lets scores be further apart than labels.
 
     Parameters
@@ -95,7 +100,8 @@ class SVRank(MagnitudeModel, stored=True):
         Coefficients of the training rows, if it is not; their sum in each query is
         zero.
     intercept_ : float
-        The mean of what labels exceed scores by, so that scores are on their scale.
+        The mean of what labels exceed scores by, so that scores are on their scale; 0
+        for preferences, which have no level.
     objective_ : float
         What is minimised, at the solution.
     dual_gap_ : float
@@ -115,9 +121,10 @@ class SVRank(MagnitudeModel, stored=True):
     Power 1 by cutting planes, certified by their lower bound; power 2 by L-BFGS,
     certified by a quarter of the squared gradient. An iteration on n rows with d
     features takes O(n log n + n d) time, O(n^2) with a kernel other than linear
-    (O(n^2 d) for more than 6,000 rows, whose kernels are not kept); how many there are
-    grows with C rather than with n. Memory is O(n) beyond the rows, which are not
-    copied; sparse rows stay sparse.
+    (O(n^2 d) for more than 6,000 rows, whose kernels are not kept), and O(m) in place of
+    O(n log n) for m pairs of preferences; how many there are grows with C rather than
+    with n. Memory is O(n), or O(m), beyond the rows, which are not copied; sparse rows
+    stay sparse.
 
     The paper leaves open how to ask for quality at the top of a list by a convex
     problem with one minimum. What `top_weight` does: a row of a high label that is
@@ -191,13 +198,34 @@ class SVRank(MagnitudeModel, stored=True):
         self.max_iter = max_iter
 
     def _fit(self, training: TrainingRows) -> None:
+        weights = training.weights
+        self._minimise(
+            training, self._risk(training), lambda scores: weights.mean(training.label - scores)
+        )
+
+    def _fit_pairs(self, training: TrainingPairs) -> None:
+        if self.top_weight > 0.0:
+            raise refusal(
+                "top_weight",
+                "be 0 with Preferences, whose rows have no labels",
+                repr(self.top_weight),
+                error=ValueError,
+            )
+        pairs = training.weights
+        factor = float(self.C) / pairs.normaliser
+        risk = ListedRisk(self.loss, pairs, int(self.power), float(self.epsilon), factor)
+        self._minimise(training, risk, lambda scores: 0.0)  # pairs have no level
+
+    def _minimise(
+        self, training: AnyTraining, risk: Risk, intercept: Callable[[Floats], float]
+    ) -> None:
+        """Minimise a risk of scores, and store the result."""
         training = self._training_rows(training, self.gamma)
         rows, limits = training.rows, self._limits()
         space = Kernels(rows) if isinstance(rows, Gram) else Features(rows)
-        minimum = minimise(space, self._risk(training), limits)
+        minimum = minimise(space, risk, limits)
         self._check_finite(minimum)
-        intercept = training.weights.mean(training.label - minimum.scores)
-        self._store(self._solution(minimum, intercept), training)
+        self._store(self._solution(minimum, intercept(minimum.scores)), training)
         if not minimum.is_converged:
             self._warn(limits)
 

@@ -30,9 +30,9 @@ class PairWeights:
     """Listed pairs among rows that are all in some pair, weighted and with sizes.
 
     The pairs B (n_pairs, n_rows) have +1 for the better row, -1 for the worse. With
-    weights v relative to the largest::
+    weights v relative to the largest, and sizes less differences of an offset, `apart`::
 
-        C/P sum_k weight_k [(B h)_k - size_k]^2 = 1/ridge |V B h - V size|^2
+        C/P sum_k weight_k [(B h)_k - apart_k]^2 = 1/ridge |V B h - V apart|^2
 
     where V has the roots of v ("scaled"), and P is the sum over connected components of
     ``W m / (m - 1)`` for m rows whose pairs weigh W: ``m^2 / 2`` if all m rows are
@@ -43,6 +43,7 @@ class PairWeights:
     worse: Ints
     root: Floats
     size: Floats
+    apart: Floats
     component: Ints
     unit: float
 
@@ -63,16 +64,15 @@ class PairWeights:
             weight = weight * row_weight[better] * row_weight[worse]
         if not weight.any():
             raise refusal("sample_weight", "be > 0 for both rows of some pair", "zero")
-        if offset is not None:
-            size = size - (offset[better] - offset[worse])
         kept = weight > 0
         better, worse, weight, size = better[kept], worse[kept], weight[kept], size[kept]
+        apart = size if offset is None else size - (offset[better] - offset[worse])
         rows, ends = np.unique(np.concatenate([better, worse]), return_inverse=True)
         better, worse = ends[: len(better)], ends[len(better) :]
         component = Preferences(better, worse).components(len(rows))
         unit = float(weight.max())
         root = np.sqrt(np.maximum(weight / unit, LIGHTEST))
-        return cls(better, worse, root, size, component, unit), rows
+        return cls(better, worse, root, size, apart, component, unit), rows
 
     def __len__(self) -> int:
         return len(self.better)
@@ -96,22 +96,21 @@ class PairWeights:
 
     @cached_property
     def target(self) -> Floats:
-        """Scaled sizes."""
-        return self.root * self.size
+        """Scaled sizes, less those of an offset."""
+        return self.root * self.apart
 
     def differences(self, scores: Floats) -> Floats:
         """Return ``V B scores``."""
         return self.root * (scores[self.better] - scores[self.worse])
 
-    def to_rows(self, scaled: Floats) -> Floats:
-        """Return ``(V B)' scaled``: one sum per row."""
-        weighted = self.root * scaled
-        above: Floats = np.bincount(self.better, weighted, self.n_rows).astype(np.float64)
-        return above - np.bincount(self.worse, weighted, self.n_rows)
+    def sums(self, values: Floats) -> Floats:
+        """Return ``B' values``: the sum over pairs of each row."""
+        above: Floats = np.bincount(self.better, values, self.n_rows).astype(np.float64)
+        return above - np.bincount(self.worse, values, self.n_rows)
 
-    def project(self, scaled: Floats) -> Floats:
-        """Return the same: differences need not be centred."""
-        return scaled
+    def to_rows(self, scaled: Floats) -> Floats:
+        """Return ``(V B)' scaled``."""
+        return self.sums(self.root * scaled)
 
     @cached_property
     def laplacian(self) -> Any:
@@ -140,7 +139,7 @@ class GroundedPairs:
 
     Let E subtract from such a row the first of its component. As the rows of L sum to
     zero, ``L = E' L_g E`` with the part L_g of these rows, positive definite, whose
-    Cholesky factor is C. So ``|V B h - V size|^2 = |G' h - target|^2 + rest``, where
+    Cholesky factor is C. So ``|V B h - V apart|^2 = |G' h - target|^2 + rest``, where
     ``G' = C' E``.
     """
 

@@ -15,6 +15,7 @@ from peckorder.magnitude.compiled.label_pair_losses import (
     discordant,
     lifted_band,
 )
+from peckorder.magnitude.mprank_solver.pairs import PairWeights
 from peckorder.metrics import sort_within_lists
 
 # From this length on NumPy sorts a query faster than the compiled function does.
@@ -132,3 +133,28 @@ class PairRisk:
             function(offsets, block.start, block.stop, *arguments)
 
         share(n_queries, self._n_threads, work)
+
+
+class ListedRisk:
+    """``factor sum_k v_k loss(pair k)`` over listed pairs, by the losses of `PairRisk`.
+
+    v are weights relative to the largest. One-sided losses leave out pairs of size 0.
+    """
+
+    def __init__(
+        self, kind: str, pairs: PairWeights, power: int, epsilon: float, factor: float
+    ) -> None:
+        self.power, self.epsilon, self._pairs = power, epsilon, pairs
+        self._is_band = kind in {"mp", "svr"}
+        weight = pairs.root**2
+        self._weight = factor * (weight if self._is_band else weight * (pairs.size > 0))
+
+    def __call__(self, scores: Floats) -> tuple[float, Floats]:
+        """Return the risk, and its slope in the scores. O(n_pairs + n_rows) time."""
+        pairs = self._pairs
+        error = (scores[pairs.better] - scores[pairs.worse]) - pairs.apart
+        loss = np.abs(error) - self.epsilon if self._is_band else -error
+        np.maximum(loss, 0.0, out=loss)
+        sign = np.sign(error)
+        slope = self._weight * sign * (loss > 0.0 if self.power == 1 else 2.0 * loss)
+        return float(self._weight @ loss**self.power), pairs.sums(slope)
