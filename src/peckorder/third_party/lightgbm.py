@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from peckorder._core.errors import entry
-from peckorder._core.typing import Array, Floats, Ints
+from peckorder._core.typing import Array, Bools, Floats, Ints
 from peckorder.third_party.trees import Trees, few_threads, require
 
 _END: Final = "end of trees\n"
@@ -31,9 +31,13 @@ _OF_NODES: Final = {
 }
 _OF_LEAVES: Final = {"leaf_value": float, "leaf_weight": float, "leaf_count": int}
 _LINKS: Final = ("split_feature", "decision_type", "left_child", "right_child")
+_SETS: Final = ("cat_boundaries", "cat_threshold")
 _TREE: Final = {"num_leaves", "num_cat", "is_linear", "shrinkage", *_LINKS}
 _WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
 _NUMBER: Final = re.compile(r"-?(?:[0-9]{1,400}(?:\.[0-9]{1,400})?(?:e[+-]?[0-9]{1,3})?|inf)")
+
+_RANGE: Final = re.compile(rf"none|\[{_NUMBER.pattern}:{_NUMBER.pattern}\]")
+_SET: Final = re.compile(r"none|-?[0-9]{1,3}(?::-?[0-9]{1,3})*")
 
 
 @entry
@@ -55,6 +59,9 @@ class LightGBM(Trees, stored=True):
     classes : array-like, default=None
         Ordered classes, lowest first, if these are to be predicted: of each row the
         median by the probabilities.
+    categorical_features : list of int, default=None
+        The columns that are categories, as LightGBM divides them into two sets: whole numbers from
+        0 to 255 that have no order. Others than these are missing when predicted.
     random_state : int, default=0
         The seed.
 
@@ -91,10 +98,12 @@ class LightGBM(Trees, stored=True):
             "force_row_wise": True,
             "n_jobs": 1 if few_threads(X) else None,
         }
+        given = {"categorical_feature": self._categories or "auto"}
         if qid is not None:
-            return library.LGBMRanker(**options).fit(X, y, group=np.bincount(qid)).booster_
+            model = library.LGBMRanker(**options)
+            return model.fit(X, y, group=np.bincount(qid), **given).booster_
         make = library.LGBMClassifier if kind == "classes" else library.LGBMRegressor
-        return make(**options).fit(X, y).booster_
+        return make(**options).fit(X, y, **given).booster_
 
     def _scores(self, X: Floats, rounds: int | None) -> Any:
         return self.model_.predict(X, num_iteration=rounds or -1, num_threads=_threads(X))
@@ -111,7 +120,7 @@ class LightGBM(Trees, stored=True):
         return library.Booster(model_str=text.decode("ascii"))
 
     def _check_text(self, text: str, n_features: int, n_classes: int) -> None:
-        head, trees = _checked_head(text)
+        head, trees = _checked_head(text, set(self._categories))
         n_trees = n_classes if n_classes > 2 else 1
         objectives = {0: ("regression", "lambdarank"), 2: ("binary sigmoid:1",)}
         allowed = objectives.get(n_classes, (f"multiclass num_class:{n_classes}",))
@@ -125,14 +134,14 @@ class LightGBM(Trees, stored=True):
         require(fits and head["objective"] in allowed, "the columns and classes of its ranker")
         require(len(trees) % n_trees == 0, "as many trees for each class")
         for number, tree in enumerate(trees):
-            _check_tree(number, tree, n_features)
+            _check_tree(number, tree, n_features, self._categories)
 
 
 def _threads(X: Floats) -> int:
     return 1 if few_threads(X) else 0
 
 
-def _checked_head(text: str) -> tuple[dict[str, str], list[str]]:
+def _checked_head(text: str, categories: set[int]) -> tuple[dict[str, str], list[str]]:
     """Return the entries of the head, and the text of each tree."""
     first, _, rest = text.partition("\n")
     head, gap, body = rest.partition("\n\n")
@@ -140,9 +149,11 @@ def _checked_head(text: str) -> tuple[dict[str, str], list[str]]:
     is_known = first == "tree" and bool(gap) and entries["version"] in ("v3", "v4")
     require(is_known and entries["label_index"] == "0", "the head of LightGBM's texts")
     infos = entries["feature_infos"].split(" ")
-    is_info = re.compile(rf"none|\[{_NUMBER.pattern}:{_NUMBER.pattern}\]").fullmatch
     n_features = len(entries["feature_names"].split(" "))
-    require(len(infos) == n_features and all(map(is_info, infos)), "one range per feature")
+    is_info = [_SET if k in categories else _RANGE for k in range(n_features)]
+    fits = len(infos) == n_features
+    fits = fits and all(known.fullmatch(i) for known, i in zip(is_info, infos, strict=True))
+    require(fits, "one range or set of levels per feature")
     sizes = _numbers(entries["tree_sizes"], int)
     ends = np.cumsum(sizes)
     is_whole = len(sizes) > 0 and (sizes > 0).all() and ends[-1] == len(body) - len(_END)
@@ -150,12 +161,13 @@ def _checked_head(text: str) -> tuple[dict[str, str], list[str]]:
     return entries, [body[end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
 
-def _check_tree(number: int, text: str, n_features: int) -> None:
+def _check_tree(number: int, text: str, n_features: int, categories: list[int]) -> None:
     """Refuse a tree unless its nodes are a tree and its features are there."""
     first, _, rest = text.partition("\n")
     names = {**_OF_NODES, **_OF_LEAVES}
-    entries = _entries(rest.rstrip("\n"), {*names, *_TREE})
-    is_plain = entries["num_cat"] == entries["is_linear"] == "0"
+    has_sets = bool(categories) and "\nnum_cat=0\n" not in rest
+    entries = _entries(rest.rstrip("\n"), {*names, *_TREE, *(_SETS if has_sets else ())})
+    is_plain = entries["is_linear"] == "0" and (has_sets or entries["num_cat"] == "0")
     require(first == f"Tree={number}" and is_plain, "plain trees in their order")
     require(_NUMBER.fullmatch(entries["shrinkage"]) is not None, "numbers where they belong")
     (n_leaves,) = _numbers(entries["num_leaves"], int, 1)
@@ -167,10 +179,12 @@ def _check_tree(number: int, text: str, n_features: int) -> None:
         _numbers(entries[name], kind, n_leaves if is_leaf else n_leaves - 1)
     feature, decision, left, right = (_numbers(entries[name], int, n_leaves - 1) for name in _LINKS)
     node = np.arange(n_leaves - 1)
+    # Bit 0 is for categories; the others say where missing values go.
+    is_set = np.isin(feature, categories)
     fits = (
         ((feature >= 0) & (feature < n_features)).all()
-        # Bit 0 is for categories; the others say where missing values go.
-        and np.isin(decision, (0, 2, 4, 6, 8, 10)).all()
+        and np.isin(decision, (0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11)).all()
+        and np.array_equal(decision % 2 == 1, is_set)
         and all(((side < 0) | (side > node)).all() for side in (left, right))
     )
     # Leaf k is -1 - k: all numbers but the root's, each once; a leaf alone is the root.
@@ -178,6 +192,25 @@ def _check_tree(number: int, text: str, n_features: int) -> None:
     below = every[every != 0] if n_leaves > 1 else every[:0]
     fits = fits and np.array_equal(np.sort(np.concatenate([left, right])), below)
     require(bool(fits), "trees that can be followed")
+    if has_sets:
+        _check_sets(entries, is_set)
+
+
+def _check_sets(entries: dict[str, str], is_set: Bools) -> None:
+    """Refuse sets of levels, in words of 32 bits, unless each node of categories has one."""
+    (n_sets,) = _numbers(entries["num_cat"], int, 1)
+    ends = _numbers(entries["cat_boundaries"], int)
+    levels = _numbers(entries["cat_threshold"], int)
+    owner = _numbers(entries["threshold"], float)[is_set]
+    fits = (
+        len(ends) == n_sets + 1
+        and ends[0] == 0
+        and ends[-1] == len(levels)
+        and (np.diff(ends) > 0).all()
+        and ((levels >= 0) & (levels < 2**32)).all()
+        and np.array_equal(np.sort(owner), np.arange(n_sets))
+    )
+    require(bool(fits), "a set of levels for each node of categories")
 
 
 def _entries(text: str, names: set[str]) -> dict[str, str]:

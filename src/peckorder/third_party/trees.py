@@ -12,9 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._base import all_or_nothing
-from peckorder._core.errors import named, requiring
+from peckorder._core.errors import entry, named, refusal, requiring
 from peckorder._core.parameters import SEED
-from peckorder._core.typing import Floats, Ints, MatrixLike, VectorLike
+from peckorder._core.typing import Bools, Floats, Ints, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, check_parameters, positive, whole
 from peckorder.feedback import Scale, read_labels
 from peckorder.metrics import disagreement, rank_loss, ranks
@@ -25,6 +25,8 @@ from peckorder.storage.models import refused_parameters
 
 # Longer texts of models are not read: Python needs some ten times as much for them.
 LONGEST: Final = 1 << 28
+# Levels of categories are numbers below this: each library keeps sets of them.
+MOST_LEVELS: Final = 256
 
 
 def installed(package: str) -> bool:
@@ -41,7 +43,10 @@ def _read_model(node: Node, name: str) -> Any:
     if not text.isascii():
         raise node.refuse(name, "a text in ASCII")
     n_classes = 0 if owner.classes is None else len(node.values.get("seen_", ()))
-    owner._check_text(text.decode("ascii"), node.sizes["features"], n_classes)
+    n_features = node.sizes["features"]
+    if max(owner._categories, default=-1) >= n_features:
+        raise node.refuse(name, "of no more categories than features")
+    owner._check_text(text.decode("ascii"), n_features, n_classes)
     library = owner._library()
     try:
         return owner._loaded(library, text)
@@ -86,6 +91,14 @@ def _without_classes(model: Any) -> bool:
     return model.classes is None
 
 
+def _are_positions(value: object) -> bool:
+    if value is None:
+        return True
+    is_list = isinstance(value, list | tuple) and len(set(map(repr, value))) == len(value)
+    return is_list and all(whole(0).accepts(position) for position in value)  # type: ignore[attr-defined]
+
+
+@entry
 class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Boosted trees: of lists within queries, of classes if asked for, else least squares.
 
@@ -103,6 +116,9 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         "learning_rate": positive,
         "leaves": Rule("an integer from 2 to 4096", lambda v: whole(2).accepts(v) and v <= 4096),
         "depth": Rule("an integer from 1 to 16", lambda v: whole(1).accepts(v) and v <= 16),
+        "categorical_features": Rule(
+            "None or a list of positions of columns, each once", _are_positions
+        ),
         "random_state": SEED,
     }
 
@@ -114,6 +130,7 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         leaves: int = 15,
         depth: int = 5,
         classes: VectorLike | None = None,
+        categorical_features: Sequence[int] | None = None,
         random_state: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
@@ -121,6 +138,7 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.leaves = leaves
         self.depth = depth
         self.classes = classes
+        self.categorical_features = categorical_features
         self.random_state = random_state
 
     def fit(self, X: MatrixLike, y: VectorLike, qid: VectorLike | None = None) -> Self:
@@ -129,7 +147,7 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The rows; NaN is a missing value.
+            The rows; NaN is a missing value. Categories are whole numbers from 0 to 255.
         y : array-like of shape (n_samples,)
             Their labels: numbers, or some of `classes`.
         qid : array-like of shape (n_samples,), default=None
@@ -144,6 +162,7 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         library = self._library()
         with all_or_nothing(self):
             rows = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
+            self._check_categories(rows)
             if self.classes is not None:
                 self._fit_classes(library, rows, y)
                 return self
@@ -226,7 +245,28 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         rows: Floats = validate_data(
             self, X, reset=False, dtype=np.float64, ensure_all_finite=False
         )
+        if not self._categories:
+            return rows
+        columns = np.array(self._categories)
+        rows, given = rows.copy(), rows[:, columns]
+        rows[:, columns] = np.where(_are_levels(given), given, np.nan)
         return rows
+
+    @property
+    def _categories(self) -> list[int]:
+        """The columns that are categories, ascending."""
+        return sorted(int(column) for column in self.categorical_features or ())
+
+    def _check_categories(self, X: Floats) -> None:
+        columns = self._categories
+        if columns and columns[-1] >= X.shape[1]:
+            rule = f"be positions below {X.shape[1]}"
+            raise refusal("categorical_features", rule, columns[-1])
+        given = X[:, columns]
+        is_wrong = ~(_are_levels(given) | np.isnan(given))
+        if is_wrong.any():
+            rule = f"be whole numbers from 0 to {MOST_LEVELS - 1} in columns of categories"
+            raise refusal("X", rule, float(given[is_wrong][0]))
 
     def _shares(self, X: Floats, rounds: int | None) -> Floats:
         """Return the probability of each class that was seen."""
@@ -276,6 +316,10 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     @abstractmethod
     def _check_text(self, text: str, n_features: int, n_classes: int) -> None:
         """Refuse a text whose trees could not be followed; `n_classes` is 0 for scores."""
+
+
+def _are_levels(cells: Floats) -> Bools:
+    return np.asarray((cells >= 0) & (cells < MOST_LEVELS) & (cells == np.floor(cells)))
 
 
 def few_threads(X: Floats) -> bool:
