@@ -7,12 +7,20 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from peckorder.comparison.candidates import Candidate, IgnoringQueries, StandardizedLabels
+from peckorder.comparison.candidates import Candidate
 from peckorder.comparison.contest import run_contest
 from peckorder.comparison.ratings_case import make_ratings_case
 from peckorder.comparison.refit import refit
 from peckorder.comparison.table_case import make_table_case
-from peckorder.comparison.tuning import ROUNDS, GridTuned, RoundsTuned, inner_folds, to_classes
+from peckorder.comparison.tuning import (
+    ROUNDS,
+    GridTuned,
+    IgnoringQueries,
+    RoundsTuned,
+    StandardizedLabels,
+    inner_folds,
+    to_classes,
+)
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 

@@ -13,7 +13,6 @@ from peckorder.comparison.ratings_case import make_ratings_case
 from peckorder.comparison.refit import refit
 from peckorder.comparison.table_case import make_table_case
 from peckorder.datasets import Qrels, Run, make_ratings
-from peckorder.tables.coded_columns import coded
 from peckorder.tables.columns import Columns, cut_out
 from peckorder.tables.model_rows import ModelRows
 from peckorder.tables.task import recognise
@@ -28,7 +27,12 @@ def made(task):
     rng = np.random.default_rng(5)
     a, b = 100 + 10 * rng.normal(size=N), rng.normal(size=N)
     kind = np.array(["red", "blue"], dtype=object)[rng.integers(0, 2, N)]
-    height = (a - 100) / 5 - b + (kind == "red") + 0.5 * rng.normal(size=N)
+    # Of more values than are a column each, and one that is not learnt from.
+    place = rng.integers(0, 30, N)
+    height = (a - 100) / 5 - b + (kind == "red") + np.sin(place) + 0.5 * rng.normal(size=N)
+    place = np.array([f"at {k}" for k in place], dtype=object)
+    place[rng.random(N) < 0.1] = ""
+    place[-1] = "elsewhere"
     level = np.searchsorted([-2.0, 0.0, 2.0], height)
     a = np.where(rng.random(N) < 0.1, np.nan, a)
     qid = {} if task in ("classes", "words", "money") else {"qid": np.arange(N) // 10}
@@ -42,7 +46,9 @@ def made(task):
         "grades below 0": level - 3.5,
     }[task]
     asked = {"classes": WORDS} if task == "words" else {}
-    return Columns({**qid, "a": a, "b": b, "kind": kind, "label": labels}, "made.csv"), asked
+    return Columns(
+        {**qid, "a": a, "b": b, "kind": kind, "place": place, "label": labels}, "made.csv"
+    ), asked
 
 
 # Those of other libraries, whether they are installed or not.
@@ -98,8 +104,7 @@ def test_of_a_table(task, name, tmp_path):
     assert contest.best_saved.name == name
     learnt = case.training_rows()
     fitted = candidate.fit(case.info(0), learnt)
-    X = coded(learnt.coders, test.arrays, len(test))
-    scores = fitted.scores(X)
+    scores = fitted.scores(case.coding.matrix(test))
     answers = fitted.answers(scores)
     refit(case, contest, name).save(tmp_path / "m.peckorder")
     loaded = peckorder.load(tmp_path / "m.peckorder")

@@ -6,24 +6,25 @@ calibrated: `Candidate.fit` returns all of it as one `FittedCandidate`.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from peckorder._core.typing import Estimator, Floats, Ints, Predictor
 from peckorder.comparison.baselines import BestSignedFeature, Constant
 from peckorder.comparison.tuning import (
     Answering,
+    GradesAsClasses,
     Grid,
     GridTuned,
+    IgnoringQueries,
     Loss,
     RoundsTuned,
     SampledMPRank,
-    Wrapper,
+    StandardizedLabels,
     boosted_stages,
     fit_model,
     layers,
@@ -45,10 +46,15 @@ from peckorder.estimators import (
     SVRank,
     WidrowHoff,
 )
-from peckorder.tables.answers import Answer, LabelScale
-from peckorder.tables.coded_columns import Coders
+from peckorder.tables.answers import Answer
+from peckorder.tables.coded_columns import (
+    Coders,
+    category_positions,
+    joined_levels,
+    recoded,
+    with_categories,
+)
 from peckorder.tables.features import Scaling
-from peckorder.tables.task import whole_if_it_is
 from peckorder.third_party import CatBoost, LightGBM, Mord, Ridge, Trees, XGBoost, installed
 
 # Kernels of all pairs of rows are kept and decomposed: some seconds.
@@ -62,7 +68,8 @@ _CS: Final = (0.01, 0.1, 1.0, 10.0, 1e2, 1e3, 1e4, 1e5, 1e6)
 class TaskInfo(NamedTuple):
     """What a model is made for: a seed, sizes, and the loss that settings minimise.
 
-    `has_few_pairs`: they can be visited one by one.
+    `has_few_pairs`: they can be visited one by one. `categories` are the columns with
+    numbers of levels.
     """
 
     seed: int
@@ -70,6 +77,7 @@ class TaskInfo(NamedTuple):
     n_levels: int = 2
     loss: Loss = pair_loss
     has_few_pairs: bool = False
+    categories: tuple[int, ...] = ()
 
 
 Make = Callable[[TaskInfo], Estimator]
@@ -79,14 +87,16 @@ Make = Callable[[TaskInfo], Estimator]
 class TrainingRows:
     """Rows to learn from; rows of a group are never divided.
 
-    `coders` are how columns become `X`, with the codes that were learnt from these rows.
+    `coders` are how columns become `X`, with the codes that were learnt from these rows;
+    `uncoded` are the rows without codes.
     """
 
     X: Floats
     y: Floats
-    qid: Ints | None = None
-    groups: Ints | None = None
-    coders: Coders = field(default_factory=dict)
+    qid: Ints | None
+    groups: Ints | None
+    coders: Coders
+    uncoded: Floats
 
     @cached_property
     def scaling(self) -> Scaling:
@@ -98,12 +108,20 @@ class TrainingRows:
         """Standardised features, without gaps."""
         return self.scaling.apply(self.X)
 
+    @cached_property
+    def of_categories(self) -> Self:
+        """The rows with one column of level numbers for text without an order."""
+        X = joined_levels(self.coders, self.X, self.uncoded)
+        return replace(self, X=X, coders=with_categories(self.coders))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedCandidate:
     """Everything that answers for new rows: preparation, model and calibration."""
 
     model: Predictor
+    coders: Coders
+    of_categories: bool = False
     scaling: Scaling | None = None
     seconds: float = 0.0
 
@@ -113,8 +131,11 @@ class FittedCandidate:
         found = (layer.answer_ for layer in layers(self.model) if isinstance(layer, Answering))
         return next(found, None)
 
-    def scores(self, X: Floats) -> Floats:
-        """Return the scores of rows as they are, before they are made answers."""
+    def scores(self, uncoded: Floats) -> Floats:
+        """Return the scores of rows without codes, before they are made answers."""
+        X = recoded(self.coders, uncoded)
+        if self.of_categories:
+            X = joined_levels(self.coders, X, uncoded)
         X = X if self.scaling is None else self.scaling.apply(X)
         model = self.model.model_ if isinstance(self.model, Answering) else self.model
         return np.asarray(model.predict(X))
@@ -132,6 +153,7 @@ class Candidate:
     standardised features without gaps. `origin` is the package it comes from, empty for
     baselines. `most_rows`: with more rows to learn from it is left out.
     `can_be_saved`: it is no baseline, and there is a model that answers as it does.
+    `of_categories`: it is given text without an order as categories.
     """
 
     name: str
@@ -140,6 +162,7 @@ class Candidate:
     origin: str = "peckorder"
     most_rows: int | None = None
     can_be_saved: bool = True
+    of_categories: bool = False
 
     def fixed(self, values: Mapping[str, object]) -> "Candidate":
         """Return the candidate with parameters that are not chosen."""
@@ -147,54 +170,19 @@ class Candidate:
 
     def fit(self, info: TaskInfo, rows: TrainingRows) -> FittedCandidate:
         """Fit a new model; it chooses its settings on rows left out of `rows`."""
+        coders, rows = rows.coders, self.rows(rows)
         X = rows.scaled_rows if self.scaled else rows.X
+        if self.of_categories:
+            info = info._replace(categories=tuple(category_positions(rows.coders)))
         begin = perf_counter()
         model = fit_model(self.make(info), X, rows.y, rows.qid, rows.groups)
         seconds = perf_counter() - begin
-        return FittedCandidate(model, rows.scaling if self.scaled else None, seconds)
+        scaling = rows.scaling if self.scaled else None
+        return FittedCandidate(model, coders, self.of_categories, scaling, seconds)
 
-
-class StandardizedLabels(Answering):
-    """A model of labels with mean 0 and deviation 1, for one whose settings have units.
-
-    SVRank's band is 0.1 wide, whatever the labels are measured in.
-    """
-
-    def fit(
-        self, X: Floats, y: Floats, qid: Ints | None = None, groups: Ints | None = None
-    ) -> Self:
-        """Fit to standardised labels."""
-        mean, scale = float(y.mean()), float(y.std()) or 1.0
-        self.answer_ = LabelScale(scale, mean)
-        self.model_ = fit_model(self.model, X, (y - mean) / scale, qid, groups)
-        return self
-
-
-class IgnoringQueries(Wrapper):
-    """A model that does not see the queries, though its inner folds keep them whole."""
-
-    def fit(self, X: Floats, y: Floats, groups: Ints | None = None) -> Self:
-        """Fit all rows as one list."""
-        self.model_ = fit_model(self.model, X, y, None, groups)
-        return self
-
-
-class GradesAsClasses(Wrapper):
-    """PRank on grades: it learns classes, and its score ranks."""
-
-    def fit(self, X: Floats, y: Floats) -> Self:
-        """Learn the grades as classes, of which there are two at least."""
-        grades = np.unique(y)
-        if len(grades) == 1:
-            grades = np.append(grades, grades + 1)
-        names = [whole_if_it_is(grade) for grade in grades.tolist()]
-        self.model_ = with_settings(clone(self.model), {"classes": names}).fit(X, y)
-        return self
-
-    def predict(self, X: Floats) -> Floats:
-        """Return scores."""
-        model: Any = self.model_
-        return np.asarray(model.decision_function(X))
+    def rows(self, rows: TrainingRows) -> TrainingRows:
+        """Return rows as this candidate learns from them."""
+        return rows.of_categories if self.of_categories else rows
 
 
 def rankboost(info: TaskInfo) -> RoundsTuned:
@@ -208,7 +196,13 @@ def rankboost(info: TaskInfo) -> RoundsTuned:
 
 def _rankboost_trees(info: TaskInfo) -> RoundsTuned:
     """Return RankBoost on trees."""
-    model = RankBoost(weak="tree", min_samples_leaf=5, max_features=0.7, random_state=info.seed)
+    model = RankBoost(
+        weak="tree",
+        min_samples_leaf=5,
+        max_features=0.7,
+        categorical_features=info.categories or None,
+        random_state=info.seed,
+    )
     grid: Grid = {"max_leaf_nodes": [7, 15, 31]}
     return RoundsTuned(model, boosted_stages, "n_rounds", grid, info.loss, info.seed)
 
@@ -220,6 +214,7 @@ def _rankboost_trees_on_queries(info: TaskInfo) -> RoundsTuned:
         query_weight="equal",
         max_features=0.5,
         subsample=0.5,
+        categorical_features=info.categories or None,
         random_state=info.seed,
     )
     slow: dict[str, list[Any]] = {"learning_rate": [0.05], "l2": [10.0]}
@@ -232,7 +227,11 @@ def _rankboost_trees_on_queries(info: TaskInfo) -> RoundsTuned:
 
 
 def _ordinal_boost(info: TaskInfo) -> RoundsTuned:
-    model = OrdinalBoost(classes=list(range(info.n_levels)), random_state=info.seed)
+    model = OrdinalBoost(
+        classes=list(range(info.n_levels)),
+        categorical_features=info.categories or None,
+        random_state=info.seed,
+    )
     grid: Grid = [
         {"odds": ["proportional"], "max_leaf_nodes": [7]},
         {"odds": ["free"], "max_leaf_nodes": [15, 31]},
@@ -250,7 +249,8 @@ def boosted_trees(trees: type[Trees], *, classes: bool = False) -> Make:
 
     def make(info: TaskInfo) -> RoundsTuned:
         levels = list(range(info.n_levels)) if classes else None
-        model = trees(classes=levels, random_state=info.seed)
+        categories = list(info.categories) or None
+        model = trees(classes=levels, categorical_features=categories, random_state=info.seed)
         loss = step_loss if classes else info.loss
         return RoundsTuned(model, tree_stages, "n_estimators", trees.sizes, loss, info.seed)
 
@@ -316,10 +316,15 @@ def _trees(adapt: Callable[[Make], Make], *, classes: bool = False) -> tuple[Can
             adapt(boosted_trees(trees, classes=classes)),
             scaled=False,
             origin=trees.package,
+            of_categories=True,
         )
         for trees in libraries
         if installed(trees.package)
     )
+
+
+def _own_trees(name: str, make: Make) -> Candidate:
+    return Candidate(name, make, scaled=False, of_categories=True)
 
 
 def _baseline(name: str, make: Make) -> Candidate:
@@ -336,8 +341,8 @@ def ordinal_candidates() -> tuple[Candidate, ...]:
         Candidate("MPRank", _to_classes(linear_mprank)),
         Candidate("MPRank (RBF kernel)", _to_classes(_rbf_mprank), most_rows=KERNEL_ROWS),
         Candidate("RankBoost", _to_classes(rankboost), scaled=False),
-        Candidate("RankBoost (trees)", _to_classes(_rankboost_trees), scaled=False),
-        Candidate("OrdinalBoost", _ordinal_boost, scaled=False),
+        _own_trees("RankBoost (trees)", _to_classes(_rankboost_trees)),
+        _own_trees("OrdinalBoost", _ordinal_boost),
         Candidate("Ridge", _to_classes(_ridge), origin="scikit-learn"),
         *_trees(_to_classes),
         *_trees(lambda make: make, classes=True),
@@ -369,7 +374,7 @@ def magnitude_candidates() -> tuple[Candidate, ...]:
         Candidate("MPRank (RBF kernel)", _rbf_mprank, most_rows=KERNEL_ROWS),
         Candidate("SVRank", lambda i: StandardizedLabels(_svrank(i))),
         Candidate("RankBoost", on_label_scale(rankboost), scaled=False),
-        Candidate("RankBoost (trees)", on_label_scale(_rankboost_trees), scaled=False),
+        _own_trees("RankBoost (trees)", on_label_scale(_rankboost_trees)),
         Candidate("Ridge", ignoring(_ridge), origin="scikit-learn"),
         *_trees(ignoring),
         _baseline("(the same score for all)", lambda i: Constant()),
@@ -380,7 +385,7 @@ def graded_candidates() -> tuple[Candidate, ...]:
     """Return the candidates that rank the rows of a query."""
     return (
         Candidate("RankBoost", rankboost, scaled=False),
-        Candidate("RankBoost (trees)", _rankboost_trees_on_queries, scaled=False),
+        _own_trees("RankBoost (trees)", _rankboost_trees_on_queries),
         Candidate("MPRank", linear_mprank),
         Candidate("SVRank", _svrank),
         Candidate("PRank on grades", _prank_on_grades),

@@ -88,7 +88,8 @@ def fit_table(case: TableCase, candidate: Candidate, seed: int = 0) -> FittedMod
             sample = case.training_rows(drawn(len(case.y), case.groups, MOST_ROWS, seed))
         fitted = candidate.fit(info, sample)
         ranker, answer = innermost(fitted.model), fitted.answer
-        X = rows.X if fitted.scaling is None else fitted.scaling.apply(rows.X)
+        learnt = candidate.rows(rows)
+        X = learnt.X if fitted.scaling is None else fitted.scaling.apply(learnt.X)
         if sample is not rows:
             ranker = fit_model(clone(ranker), X, rows.y, rows.qid)
         if case.classes is not None:
@@ -110,7 +111,7 @@ def fit_table(case: TableCase, candidate: Candidate, seed: int = 0) -> FittedMod
         n_runs = len(case.coding.coders)
         scaling = Scaling(np.zeros(n_runs), np.ones(n_runs))
     parts = None if scaling is None else (scaling.mean, scaling.scale)
-    model = TableRanker._of(ranker, rows.coders, parts, answer)
+    model = TableRanker._of(ranker, learnt.coders, parts, answer)
     by_role = {role: column for column, role, _ in case.column_roles}
     model.target_, model.query_ = by_role.get(Role.TARGET), by_role.get(Role.QUERY)
     return FittedModel(model, ranker, chosen_settings(fitted.model))

@@ -26,7 +26,6 @@ from peckorder.comparison.tuning import Loss, layers, list_loss, pair_loss, step
 from peckorder.metrics import disagreement
 from peckorder.model_selection import QueryKFold
 from peckorder.tables.answers import Cuts
-from peckorder.tables.coded_columns import recoded
 from peckorder.tables.coders import ByTarget, Coder, Dates, OneHot
 from peckorder.tables.columns import Columns, counted, cut_out, drawn, is_empty, numeric
 from peckorder.tables.features import Coding
@@ -94,7 +93,7 @@ class TableCase(Case):
         qid = None if self.qid is None else self.qid[rows]
         groups = None if self.groups is None else self.groups[rows]
         coding, X = self.coding.with_codes(self.X[rows], self.y[rows], qid, groups)
-        return TrainingRows(X, self.y[rows], qid, groups, coding.coders)
+        return TrainingRows(X, self.y[rows], qid, groups, coding.coders, self.X[rows])
 
     def plan(self, n_splits: int, seed: int) -> Plan:
         """Return the folds."""
@@ -115,12 +114,11 @@ class TableCase(Case):
         """Return one fold: the other rows to learn from, and its rows, left out."""
         test, info = np.flatnonzero(fold == k), self.info(seed)
         train = self.training_rows(np.flatnonzero(fold != k))
-        X_test = recoded(train.coders, self.X[test])
 
         def run(candidate: Candidate, result: Result) -> None:
             """Fit one candidate, and keep its answers and what describes its model."""
             fitted = candidate.fit(info, train)
-            scores = fitted.scores(X_test)
+            scores = fitted.scores(self.X[test])
             result.record(test, len(fold), scores, fitted.answers(scores))
             result.seconds.append(fitted.seconds)
             _describe(fitted.model, info.n_features, result)

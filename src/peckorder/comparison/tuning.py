@@ -13,6 +13,7 @@ from peckorder.estimators import MPRank, MPRankCV
 from peckorder.metrics import disagreement, metric_by_name
 from peckorder.tables.answers import Answer, Cuts, LabelScale
 from peckorder.tables.columns import drawn
+from peckorder.tables.task import whole_if_it_is
 
 N_INNER_FOLDS: Final = 3
 
@@ -380,6 +381,49 @@ class Calibrated(Answering):
             fit_model(model, X[train], y[train], qid_train, groups_train)
             scores[test] = model.predict(X[test])
         return scores
+
+
+class StandardizedLabels(Answering):
+    """A model of labels with mean 0 and deviation 1, for one whose settings have units.
+
+    SVRank's band is 0.1 wide, whatever the labels are measured in.
+    """
+
+    def fit(
+        self, X: Floats, y: Floats, qid: Ints | None = None, groups: Ints | None = None
+    ) -> Self:
+        """Fit to standardised labels."""
+        mean, scale = float(y.mean()), float(y.std()) or 1.0
+        self.answer_ = LabelScale(scale, mean)
+        self.model_ = fit_model(self.model, X, (y - mean) / scale, qid, groups)
+        return self
+
+
+class IgnoringQueries(Wrapper):
+    """A model that does not see the queries, though its inner folds keep them whole."""
+
+    def fit(self, X: Floats, y: Floats, groups: Ints | None = None) -> Self:
+        """Fit all rows as one list."""
+        self.model_ = fit_model(self.model, X, y, None, groups)
+        return self
+
+
+class GradesAsClasses(Wrapper):
+    """PRank on grades: it learns classes, and its score ranks."""
+
+    def fit(self, X: Floats, y: Floats) -> Self:
+        """Learn the grades as classes, of which there are two at least."""
+        grades = np.unique(y)
+        if len(grades) == 1:
+            grades = np.append(grades, grades + 1)
+        names = [whole_if_it_is(grade) for grade in grades.tolist()]
+        self.model_ = with_settings(clone(self.model), {"classes": names}).fit(X, y)
+        return self
+
+    def predict(self, X: Floats) -> Floats:
+        """Return scores."""
+        model: Any = self.model_
+        return np.asarray(model.decision_function(X))
 
 
 def to_classes(model: Estimator, n_levels: int = 2, seed: int = 0) -> Calibrated:

@@ -14,13 +14,27 @@ from peckorder._core.typing import Array, Floats, Ints
 from peckorder.feedback import GradedRows, Preferences, Scale, read_grades, read_labels
 from peckorder.storage.fields import OMITTED, Field, FieldType, array, nullable, texts
 from peckorder.storage.format import Node
-from peckorder.tables.coders import Amount, ByTarget, Coder, Dates, LeftOut, Number, OneHot, Ordered
+from peckorder.tables.coders import (
+    Amount,
+    ByTarget,
+    Category,
+    Coder,
+    Dates,
+    LeftOut,
+    Number,
+    OneHot,
+    Ordered,
+    or_nan,
+)
 
 # The coder of each column, by its name.
 Coders: TypeAlias = Mapping[str, Coder]
 
 # The folds of rows whose codes are learnt from the others.
 _N_FOLDS: Final = 5
+
+# Of more levels trees see mean targets, not a category: libraries number levels by a byte.
+_MOST_CATEGORIES: Final = 255
 
 
 def coded(coders: Coders, columns: Mapping[str, Array], n_rows: int) -> Floats:
@@ -84,6 +98,45 @@ def recoded(coders: Coders, X: Floats) -> Floats:
     return X
 
 
+def with_categories(coders: Coders) -> Coders:
+    """Return coders with one column of level numbers for text without an order."""
+    return {name: _as_category(coder) for name, coder in coders.items()}
+
+
+def _as_category(coder: Coder) -> Coder:
+    if isinstance(coder, OneHot):
+        return Category(coder.levels, coder.of_numbers, coder.has_other)
+    if isinstance(coder, ByTarget) and len(coder.levels) < _MOST_CATEGORIES:
+        return Category(coder.levels, coder.of_numbers, has_other=True)
+    return coder
+
+
+def joined_levels(coders: Coders, X: Floats, uncoded: Floats) -> Floats:
+    """Return the columns that `with_categories` makes, of rows that `coders` made.
+
+    `X` are these rows with codes in place of numbers of levels, `uncoded` without.
+    """
+    parts, position = [], 0
+    for coder in coders.values():
+        columns = slice(position, position + len(coder.names("")))
+        position = columns.stop
+        if not isinstance(_as_category(coder), Category):
+            parts.append(X[:, columns])
+        elif isinstance(coder, ByTarget):
+            parts.append(uncoded[:, columns])
+        else:
+            has_level = uncoded[:, columns] == 1
+            level = np.where(has_level.any(axis=1), has_level.argmax(axis=1), -1)
+            parts.append(or_nan(level)[:, None])
+    return np.hstack(parts)
+
+
+def category_positions(coders: Coders) -> list[int]:
+    """Return which columns of numbers are numbers of levels."""
+    made = [coder for coder in coders.values() for _ in coder.names("")]
+    return [k for k, coder in enumerate(made) if isinstance(coder, Category)]
+
+
 def heights_of(ranker: object, y: Any, n_rows: int) -> Floats:
     """Return what is to be predicted as numbers: levels of classes, grades, pairs won."""
     if isinstance(y, Preferences):
@@ -106,7 +159,7 @@ def heights_of(ranker: object, y: Any, n_rows: int) -> Floats:
 
 
 _KINDS: Final[dict[str, Any]] = {
-    coder.kind: coder for coder in (LeftOut, OneHot, Ordered, ByTarget, Amount, Dates)
+    coder.kind: coder for coder in (LeftOut, OneHot, Category, Ordered, ByTarget, Amount, Dates)
 }
 
 

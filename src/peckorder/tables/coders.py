@@ -142,6 +142,11 @@ def _check_levels(node: Node) -> None:
         raise node.refuse("levels", "texts that differ")
 
 
+def or_nan(position: Ints) -> Floats:
+    """Return positions as numbers, NaN in place of -1."""
+    return np.where(position < 0, np.nan, position)
+
+
 _LEVELS: Final = Field("levels", texts())
 _OF_NUMBERS: Final = Field("of_numbers", flag())
 
@@ -209,6 +214,28 @@ class OneHot(_Levels):
 
 
 @dataclass(frozen=True)
+class Category(_Levels):
+    """One column: the number of a level, for trees that divide levels into two sets.
+
+    `has_other`: all other text is one level more, the last.
+    """
+
+    has_other: bool = False
+    kind = "category"
+    fields = Table(_LEVELS, _OF_NUMBERS, Field("has_other", flag()), complete=_check_levels)
+
+    @property
+    def unseen(self) -> str:
+        """What other text counts as."""
+        return RARE if self.has_other else ""
+
+    def apply(self, name: str, column: Array) -> Floats:
+        """Return numbers of levels; NaN where there is none."""
+        other = len(self.levels) if self.has_other else -1
+        return or_nan(self.positions(name, column, other))[:, None]
+
+
+@dataclass(frozen=True)
 class Ordered(_Levels):
     """One column: the position of a level in its order, from 0 on."""
 
@@ -217,9 +244,7 @@ class Ordered(_Levels):
 
     def apply(self, name: str, column: Array) -> Floats:
         """Return positions; NaN where a text is not known."""
-        position = self.positions(name, column, -1).astype(np.float64)
-        position[position < 0] = np.nan
-        return position[:, None]
+        return or_nan(self.positions(name, column, -1))[:, None]
 
 
 def _check_codes(node: Node) -> None:
@@ -243,9 +268,7 @@ class ByTarget(_Levels):
 
     def apply(self, name: str, column: Array) -> Floats:
         """Return codes of levels, or their numbers."""
-        position = self.positions(name, column, len(self.levels)).astype(np.float64)
-        position[position < 0] = np.nan
-        return self.code(position)[:, None]
+        return self.code(or_nan(self.positions(name, column, len(self.levels))))[:, None]
 
     @property
     def unseen(self) -> str:
