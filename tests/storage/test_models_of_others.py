@@ -19,8 +19,16 @@ HEIGHT = X[:, 0] * 2 + X[:, 1]
 X[::7, 1] = np.nan
 LEVEL = np.digitize(HEIGHT, [-1.0, 1.0])
 QUERY = np.repeat(np.arange(12), 10)
+# Two columns of levels, of many and of two, that say most.
+PLACE, SIDE = _rng.integers(0, 12, 120), _rng.integers(0, 2, 120)
+WITH_LEVELS = np.column_stack([PLACE, X[:, 0], SIDE, X[:, 1]]).astype(float)
+WITH_LEVELS[::11, 0] = np.nan
 NAMES = ["LightGBM", "XGBoost", "CatBoost"]
 WAYS = ["values", "lists", "classes", "two classes", "one class"]
+
+
+def rows_of(way):
+    return WITH_LEVELS if way.startswith("categories") else X
 
 
 def fitted(name, way):
@@ -28,6 +36,8 @@ def fitted(name, way):
     kind = getattr(third_party, name)
     pytest.importorskip(kind.package, reason=f"{kind.package} is not installed")
     size = {"leaves": 4, "depth": 3, "n_estimators": 6}
+    if way.startswith("categories"):
+        return _with_levels(kind, size, way)
     if way == "values":
         return kind(**size).fit(X, HEIGHT)
     if way == "lists":
@@ -40,27 +50,65 @@ def fitted(name, way):
     return model.fit(X[kept], labels[kept])
 
 
-def asked(model):
+def _with_levels(kind, size, way):
+    height = np.sin(7 * PLACE) + SIDE + 0.3 * X[:, 0]
+    level = np.digitize(height, [0.0, 1.0])
+    if way == "categories of classes":
+        model = kind(**size, classes=[0, 1, 2], categorical_features=[0, 2])
+        return model.fit(WITH_LEVELS, level)
+    # LightGBM wants a hundred rows of a level, else.
+    times = 9
+    rows = np.tile(WITH_LEVELS, (times, 1))
+    model = kind(**size, categorical_features=[0, 2])
+    if way == "categories in lists":
+        return model.fit(rows, np.tile(level, times), qid=np.repeat(np.arange(108), 10))
+    return model.fit(rows, np.tile(height, times))
+
+
+def asked(model, X):
     if model.classes is None:
         return [model.predict(X), model.explain(X), model.rank(X, QUERY), model.predict(X, 2)]
     return [model.predict(X), model.predict_proba(X), model.decision_function(X)]
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [*WAYS, "categories", "categories in lists", "categories of classes"]
+)
 def test_they_come_back_to_the_bit(name, way):
-    model = fitted(name, way)
+    model, X = fitted(name, way), rows_of(way)
     content = model.to_bytes()
     again = peckorder.io.from_bytes(content)
     assert repr(again) == repr(model)
-    for mine, theirs in zip(asked(model), asked(again), strict=True):
+    for mine, theirs in zip(asked(model, X), asked(again, X), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     assert again.to_bytes() == content
-    if way in ("values", "lists"):
+    if model.classes is None:
         added = model.explain(X)
         assert added.shape == X.shape
         constant = model.predict(X) - added.sum(axis=1)
         np.testing.assert_allclose(constant, constant[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_levels_have_no_order_and_others_are_missing(name):
+    model, rows = fitted(name, "categories"), WITH_LEVELS.copy()
+    model.set_params(n_estimators=60)
+    height = np.sin(7 * PLACE) + SIDE
+    model.fit(np.tile(rows, (9, 1)), np.tile(height, 9))
+    # Numbers would need more leaves than four per tree; three values of four were seen.
+    assert np.corrcoef(model.predict(rows), height)[0, 1] > 0.9
+    gap = rows.copy()
+    gap[:, 0] = np.nan
+    for wrong in (-1.0, 0.5, 256.0, 1e300, np.inf, -np.inf):
+        rows[:, 0] = wrong
+        np.testing.assert_array_equal(model.predict(rows), model.predict(gap))
+        np.testing.assert_array_equal(model.explain(rows), model.explain(gap))
+        with pytest.raises(ValueError, match="be whole numbers from 0 to 255 in columns of cat"):
+            model.fit(rows, HEIGHT)
+    for levels in (256, [4], [0, 0], ["a"], [-1], [True]):
+        with pytest.raises(ValueError, match=f"^{name}: categorical_features must be"):
+            model.set_params(categorical_features=levels).fit(WITH_LEVELS, HEIGHT)
 
 
 def test_trees_that_are_leaves_come_back():
@@ -242,6 +290,109 @@ def test_a_text_that_would_do_harm_is_refused_before_its_library_reads_it(
         peckorder.io.from_bytes(harmed)
 
 
+HARM_OF_SETS = {
+    "LightGBM": [
+        line("num_cat", "0"),
+        line("num_cat", "-1"),
+        line("num_cat", "99999999"),
+        line("cat_boundaries", lambda old: "1 " + old.partition(" ")[2]),
+        line("cat_boundaries", lambda old: old + "0"),
+        line("cat_boundaries", lambda old: old[:-1] + "-1"),
+        line("cat_threshold", lambda old: old + " 7"),
+        line("cat_threshold", lambda old: "4294967296" + old[old.find(" ") :]),
+        line("cat_threshold", lambda old: "-1" + old[old.find(" ") :]),
+        line("threshold", lambda old: "7" + old[1:]),
+        line("threshold", lambda old: "0.5" + old[1:]),
+        line("decision_type", lambda old: old.replace("1", "0")),
+        line("decision_type", lambda old: old.replace("8", "9").replace("10", "9")),
+        lambda text: text.replace("feature_infos=-1:", "feature_infos=-1;"),
+        lambda text: text.replace("cat_boundaries", "cat_threshold", 1),
+    ],
+    "XGBoost": [
+        in_json("learner", "feature_types", value=["q", "q", "q", "q"]),
+        in_json("learner", "feature_types", value=["c", "q", "c"]),
+        in_json(*_FIRST, "categories", 0, value=256),
+        in_json(*_FIRST, "categories", 0, value=-1),
+        in_json(*_FIRST, "categories", value=lambda old: old[1:]),
+        in_json(*_FIRST, "categories_sizes", 0, value=0),
+        in_json(*_FIRST, "categories_sizes", 0, value=99),
+        in_json(*_FIRST, "categories_segments", 0, value=1),
+        in_json(*_FIRST, "categories_nodes", 0, value=99),
+        in_json(*_FIRST, "categories_nodes", value=lambda old: old[:-1]),
+        in_json(*_FIRST, "split_type", value=lambda old: [0] * len(old)),
+        in_json(*_FIRST, "split_type", value=lambda old: [1] * len(old)),
+        in_json(*_FIRST, "split_indices", 0, value=1),
+    ],
+    "CatBoost": [
+        in_json("ctr_data", value={}),
+        in_json("ctr_data", value=[]),
+        in_json("ctr_data", value=lambda old: {**old, "more": next(iter(old.values()))}),
+        in_json("ctr_data", value=dict.fromkeys),
+        in_json("features_info", "categorical_features", value=[]),
+        in_json("features_info", "categorical_features", value=lambda old: old[::-1] * 2),
+        in_json("features_info", "categorical_features", 0, "feature_index", value=7),
+        in_json("features_info", "categorical_features", 0, "flat_feature_index", value=0),
+        in_json("features_info", "categorical_features", 0, "feature_id", value="x"),
+        in_json("features_info", "categorical_features", 0, "values", value=[1, 1]),
+        in_json("features_info", "ctrs", 0, "ctr_type", value="Buckets"),
+        in_json("features_info", "ctrs", 0, "ctr_type", value=["Borders"]),
+        in_json("features_info", "ctrs", 0, "identifier", value="x"),
+        in_json("features_info", "ctrs", 0, "elements", value=[]),
+        in_json("features_info", "ctrs", 0, "elements", value=lambda old: old * 2),
+        in_json("features_info", "ctrs", 0, "elements", 0, "cat_feature_index", value=5),
+        in_json("features_info", "ctrs", 0, "target_border_idx", value=9),
+        in_json("features_info", "ctrs", 0, "prior_denomerator", value=0),
+        in_json("features_info", "ctrs", 0, "scale", value="15"),
+        in_json("features_info", "ctrs", 0, "shift", value=1e300),
+        in_json("features_info", "ctrs", 0, "borders", value=lambda old: [*old, *old]),
+        in_json("features_info", "ctrs", value=lambda old: old[1:]),
+        *(
+            in_json(
+                "ctr_data", value=lambda old, k=k, to=to: {n: {**t, k: to} for n, t in old.items()}
+            )
+            for k, to in [
+                ("hash_stride", 0),
+                ("hash_stride", 1),
+                ("hash_stride", 7),
+                ("hash_stride", 1 << 40),
+                ("hash_map", ["1", 2]),
+                ("hash_map", ["x", 2, 3]),
+                ("hash_map", ["7", 2, 3, "7", 2, 3]),
+                ("hash_map", [str(2**64), 2, 3]),
+                ("hash_map", ["7", -2, 3]),
+                ("hash_map", None),
+                ("counter_denominator", -1),
+            ]
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [(name, k) for name in NAMES for k in range(len(HARM_OF_SETS[name]))]
+)
+def test_sets_of_levels_that_would_do_harm_are_refused(name, number, monkeypatch):
+    content = fitted(name, "categories").to_bytes()
+    harmed = with_text(content, HARM_OF_SETS[name][number])
+    assert harmed != content
+
+    def read(self, library, text):
+        raise AssertionError("the library was asked")
+
+    monkeypatch.setattr(getattr(third_party, name), "_loaded", read)
+    with pytest.raises(ModelFileError):
+        peckorder.io.from_bytes(harmed)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_categories_that_are_no_features_are_refused(name):
+    header, parts = opened(fitted(name, "categories").to_bytes())
+    for value in ([0, 4], [0], [], [0, 2, 3], [0, -1], "02", None):
+        header["parameters"]["categorical_features"] = value
+        with pytest.raises(ModelFileError):
+            peckorder.io.from_bytes(closed(header, parts))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_does_not_fit_the_ranker_is_refused(name):
     header, parts = opened(fitted(name, "two classes").to_bytes())
@@ -259,9 +410,9 @@ def test_what_does_not_fit_the_ranker_is_refused(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("way", ["values", "classes"])
+@pytest.mark.parametrize("way", ["values", "classes", "categories", "categories of classes"])
 def test_random_damage_is_refused_or_answers(name, way):
-    content = fitted(name, way).to_bytes()
+    content, X = fitted(name, way).to_bytes(), rows_of(way)
     rng = np.random.default_rng(11)
     n_refused = 0
     for _ in range(150):
