@@ -52,7 +52,7 @@ def test_a_ranker_of_another_task(tmp_path, capsys):
     size = np.random.default_rng(0).random(40)
     path.write_text("size,price\n" + "".join(f"{x},{2 * x + 0.1}\n" for x in size))
     said = check_refused(capsys, "compare", path, "--rankers", "prank")
-    assert said.endswith("got 'prank'. PRank is not for this task.")
+    assert said.endswith("got 'prank'. PRank is not for real-valued relevance.")
 
 
 def test_letor_without_queries_is_said_and_columns_are_told_in_one_line(tmp_path, capsys):

@@ -256,8 +256,7 @@ def test_a_column_of_no_numbers_is_named(estimator, frame):
     numbers = [float(rank) for rank in RANK]
     dates = np.datetime64("2024-01-01") + np.arange(len(RANK))
     columns = [(WORDS, f"the text {WORDS[0]!r}"), (dates, "dates or durations")]
-    # Of polars dates beside numbers are numbers of days.
-    for column, got in columns[: 2 if frame is pd.DataFrame else 1]:
+    for column, got in columns:
         rows = frame({"a": numbers, "shop": column})
         name = estimator.__name__
         sentence = (

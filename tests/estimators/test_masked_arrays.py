@@ -160,7 +160,7 @@ DATES = np.datetime64("2020-01-01", "D") + np.arange(90).reshape(30, 3) * 7 % 31
 DATES[4, 1] = "NaT"
 
 
-FORMS = [np.asarray, pd.DataFrame, pl.DataFrame, lambda X: list(map(list, X))]
+FORMS = [np.asarray, lambda X: list(map(list, X))]
 FORMS.append(lambda X: np.fromiter(X.ravel(), object).reshape(X.shape))
 
 
@@ -173,6 +173,14 @@ def masked_dates(X):
 def test_missing_dates_are_refused(estimator, form):
     with pytest.raises(DataError, match=r"X must be without missing values; got NaT in row 4\."):
         clone(estimator).fit(form(DATES), Y)
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("estimator", [*ESTIMATORS[:-2], RankBoost(n_rounds=3)], ids=name_of)
+def test_dates_of_frames_are_refused_missing_or_not(estimator, form):
+    for rows in (DATES, DATES[5:]):
+        with pytest.raises(DataError, match=r"column .* of X must be numbers; got dates or dur"):
+            clone(estimator).fit(form(rows), Y[: len(rows)])
 
 
 @pytest.mark.parametrize("form", [*FORMS, masked_dates])

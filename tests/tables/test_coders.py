@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import peckorder
@@ -14,8 +16,17 @@ from peckorder.exceptions import DataError
 from peckorder.export import to_onnx
 from peckorder.storage.format import Damaged, Node, pack
 from peckorder.storage.format.labels import as_objects, write_labels
-from peckorder.tables.coded_columns import CODERS, read_coders, with_codes
-from peckorder.tables.coders import ByTarget, Dates, OneHot, Ordered
+from peckorder.tables.coded_columns import (
+    CODERS,
+    category_positions,
+    coded,
+    joined_levels,
+    read_coders,
+    recoded,
+    with_categories,
+    with_codes,
+)
+from peckorder.tables.coders import ByTarget, Category, Dates, Number, OneHot, Ordered
 from peckorder.tables.features import Coding
 from peckorder.tables.task import recognise
 from peckorder.tables.text_cells import AmountForm, DateForm, order_of_words, parse_date
@@ -458,6 +469,34 @@ def test_graphs_have_numbers_alone_and_refuse_the_rest_by_name():
     assert_allclose(scores, model.predict(numbers), rtol=1e-12, atol=1e-12)
 
 
+@settings(max_examples=60)
+@given(data=st.data())
+def test_categories_of_coded_rows_are_those_of_the_table(data):
+    words, n = st.sampled_from(["a", "b", "c", "", "new"]), 12
+    columns = {
+        name: np.array(data.draw(st.lists(words, min_size=n, max_size=n)), dtype=object)
+        for name in ("few", "rare", "many", "order")
+    } | {"size": np.arange(float(n))}
+    coders = {
+        "few": OneHot(("a", "b", "c")),
+        "size": Number(),
+        "many": ByTarget(("b", "a")),
+        "rare": OneHot(("a",), has_other=True),
+        "order": Ordered(("c", "b", "a")),
+    }
+    uncoded = coded(coders, columns, n)
+    learnt, X = with_codes(coders, uncoded, np.arange(float(n)))
+    wanted = coded(with_categories(coders), columns, n)
+    assert_array_equal(joined_levels(learnt, X, uncoded), wanted)
+    assert category_positions(with_categories(learnt)) == [0, 2, 3]
+    assert_array_equal(joined_levels(learnt, recoded(learnt, uncoded), uncoded), wanted)
+    # More levels than a byte has keep their mean targets, and numbers remain as they are.
+    others = {"size": Number(), "many": ByTarget(tuple(map(str, range(255))))}
+    X = rng.normal(size=(3, 2))
+    assert_array_equal(joined_levels(others, X, uncoded[:3, :2]), X)
+    assert with_categories(others) == others
+
+
 def stored(**entries):
     """Return the node of coders of a table with three columns."""
     arrays = []
@@ -489,6 +528,8 @@ LEVELS = {"levels": objects("a", "b"), "of_numbers": False}
             "levels must be texts that differ",
         ),
         ({"kind": "levels", **LEVELS, "has_other": 1}, "has_other must be true or false"),
+        ({"kind": "category", **LEVELS}, "has_other"),
+        ({"kind": "category", **LEVELS, "has_other": None}, "has_other must be true or false"),
         ({"kind": "by target", **LEVELS, "codes": np.zeros(2)}, "codes must be one for each"),
         ({"kind": "by target", **LEVELS, "codes": np.full(3, nan)}, "codes must be finite"),
         ({"kind": "amount", "unit": 5, "has_comma": False}, "unit must be a text"),
@@ -503,3 +544,5 @@ def test_stored_coders_are_not_trusted(entries, sentence):
 def test_a_stored_coder_is_read():
     by_target = {"kind": "by target", **LEVELS, "codes": np.arange(3.0)}
     assert stored(**by_target)[1] == ByTarget(("a", "b"), codes=(0.0, 1.0, 2.0))
+    category = {"kind": "category", **LEVELS, "has_other": True}
+    assert stored(**category)[1] == Category(("a", "b"), has_other=True)

@@ -216,7 +216,14 @@ def read_matrix(
 
 @contextmanager
 def naming_columns(X: Any) -> Iterator[None]:
-    """Refuse a frame that scikit-learn cannot convert by its first column of no numbers."""
+    """Refuse a frame with dates, or with text, by its first column of no numbers.
+
+    scikit-learn itself makes numbers of dates, in units of whatever they are stored in.
+    """
+    kinds = map(_kind, getattr(X, "dtypes", ())) if hasattr(X, "columns") else ()
+    for name, kind in zip(getattr(X, "columns", ()), kinds, strict=False):
+        if kind in ("m", "M"):
+            raise _no_numbers(name, "dates or durations")
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -225,11 +232,14 @@ def naming_columns(X: Any) -> Iterator[None]:
             cells = np.asarray(X.iloc[:, k] if hasattr(X, "iloc") else X[:, k])
             texts = (cell for cell in cells.ravel().tolist() if isinstance(cell, str))
             text = next((cell for cell in texts if not is_number_text(cell)), None)
-            if text is not None or cells.dtype.kind in "mM":
-                got = "dates or durations" if text is None else f"the text {short(text)}"
-                hint = f"Use TableRanker({caller()}()), which makes numbers of text and dates."
-                raise refusal(f"column {name!r} of X", "be numbers", got, hint=hint) from None
+            if text is not None:
+                raise _no_numbers(name, f"the text {short(text)}") from None
         raise
+
+
+def _no_numbers(name: object, got: str) -> Exception:
+    hint = f"Use TableRanker({caller()}()), which makes numbers of text and dates."
+    return refusal(f"column {name!r} of X", "be numbers", got, hint=hint)
 
 
 def rows_without_gaps(X: MatrixLike) -> MatrixLike:

@@ -31,6 +31,14 @@ Progress = Callable[[int, int, str], None]
 _OF_CLASS: Final = {"aggregateprank": "oap-bpm (100 pranks)"}
 # Rankers of other tasks exist too, whatever their names look like.
 _RANKERS: Final = {name.lower(): name for name in (*estimators.__all__, "PersonalRanker")}
+# What rankers are made for.
+KINDS: Final = {
+    "ordinal": "ordered classes",
+    "magnitude": "real-valued relevance",
+    "graded": "grades within queries",
+    "ratings": "ratings of items by people",
+    "runs": "ranked lists with judgements",
+}
 # Relative; means of the same list by way of other scores may differ by as much.
 _ROUNDING: Final = 1e-13
 _WHY: Final = {
@@ -140,11 +148,12 @@ class Case(ABC):
 
     `measures` are those of the leaderboard, the one that decides first; `unit` is what
     one value of a measure belongs to; `spread` is how much wider than usual intervals
-    are.
+    are. `kind` is one of `KINDS`.
     """
 
     __slots__ = ()
 
+    kind: str
     measures: tuple[Measure, ...]
     candidates: tuple[Candidate, ...]
     unit: str
@@ -342,7 +351,7 @@ def run_contest(
     """
     whole(2).check(case.split_option, n_splits)
     SEED.check("seed", seed)
-    taking_part = choose_candidates(case.candidates, only)
+    taking_part = choose_candidates(case.kind, case.candidates, only)
     plan = case.plan(n_splits, seed)
     candidates, left_out = [], []
     for candidate in taking_part:
@@ -424,7 +433,7 @@ def _reason(error: Exception) -> str:
 
 
 def choose_candidates(
-    candidates: tuple[Candidate, ...], only: Iterable[str] | None
+    kind: str, candidates: tuple[Candidate, ...], only: Iterable[str] | None
 ) -> tuple[Candidate, ...]:
     """Return the candidates of these names, and all baselines."""
     if only is None:
@@ -437,7 +446,7 @@ def choose_candidates(
         if not same:
             hint = did_you_mean(name, names, {})
             if name.lower() in _RANKERS:
-                hint = f" {_RANKERS[name.lower()]} is not for this task."
+                hint = f" {_RANKERS[name.lower()]} is not for {KINDS[kind]}."
             raise refusal(
                 "rankers", f"be some of {', '.join(map(repr, names))}", repr(name), hint=hint
             )

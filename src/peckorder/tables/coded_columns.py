@@ -116,6 +116,8 @@ def joined_levels(coders: Coders, X: Floats, uncoded: Floats) -> Floats:
 
     `X` are these rows with codes in place of numbers of levels, `uncoded` without.
     """
+    if not category_positions(with_categories(coders)):
+        return X
     parts, position = [], 0
     for coder in coders.values():
         columns = slice(position, position + len(coder.names("")))

@@ -15,9 +15,9 @@ from peckorder.boosting.ordinal_boost import OrdinalBoost
 from peckorder.boosting.rankboost import RankBoost
 from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
 from peckorder.tables.answers import Cuts, LabelScale
-from peckorder.tables.coders import ByTarget, Coder, LeftOut, Number
+from peckorder.tables.coders import ByTarget, Category, Coder, LeftOut, Number
 from peckorder.tables.columns import Columns, listed
-from peckorder.tables.features import SCALED, matrix_of
+from peckorder.tables.features import MOST_LEVELS, SCALED, matrix_of
 from peckorder.tables.table_ranker import TableRanker, takes_gaps
 
 _NOT_FEATURES: Final = words.QUERY | words.TARGET | words.ID
@@ -88,7 +88,12 @@ class ModelRows:
 
     def names_of_rows(self) -> set[str]:
         """Return the columns by whose values rows are recognised: text of many values."""
-        return {name for name, coder in self._coders().items() if isinstance(coder, ByTarget)}
+        return {
+            name
+            for name, coder in self._coders().items()
+            if isinstance(coder, ByTarget)
+            or (isinstance(coder, Category) and len(coder.levels) > MOST_LEVELS)
+        }
 
     def numbers(self, sources: dict[str, str]) -> Collection[str]:
         """Return the columns that are numbers; others are text as it stands."""

@@ -14,12 +14,12 @@ from rich.table import Table as Screen
 
 from peckorder import comparison, reports
 from peckorder._core.errors import refusal
-from peckorder.cli.compare.report import KINDS, embedded_report, embedded_rows, file_report
+from peckorder.cli.compare.report import embedded_report, embedded_rows, file_report
 from peckorder.cli.models import model_limits, needed_package
 from peckorder.cli.options import CompareOptions, OutputOptions, separate_columns
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
 from peckorder.comparison import Comparison
-from peckorder.comparison.contest import Contest, Interrupted, Result, entries, run_contest
+from peckorder.comparison.contest import KINDS, Contest, Interrupted, Result, entries, run_contest
 from peckorder.comparison.fusion import make_runs_case
 from peckorder.comparison.leaderboard import make_case
 from peckorder.comparison.ratings_case import RatingsCase

@@ -18,7 +18,7 @@ from peckorder._core.typing import Floats
 from peckorder.cli.compare.charts import behind_chart, pictures
 from peckorder.cli.options import CompareOptions
 from peckorder.comparison import Comparison
-from peckorder.comparison.contest import Contest, Result, listed
+from peckorder.comparison.contest import KINDS, Contest, Result, listed
 from peckorder.comparison.ratings_case import RatingsCase
 from peckorder.comparison.table_case import TableCase
 from peckorder.metrics import half_width
@@ -34,13 +34,6 @@ _EXPLAINED: Final = (
 )
 _PACKAGES: Final = ("numpy", "scipy", "scikit-learn", "numba")
 _OTHER_LIBRARIES: Final = ("lightgbm", "xgboost", "catboost", "mord")
-KINDS: Final = {
-    "ordinal": "ordered classes",
-    "magnitude": "real-valued relevance",
-    "graded": "grades within queries",
-    "ratings": "ratings of items by people",
-    "runs": "ranked lists with judgements",
-}
 _SPLITS: Final = {
     "ordinal": "Rows are divided into folds class by class.",
     "magnitude": "Rows are divided into folds at random.",
