@@ -61,6 +61,8 @@ ESTIMATORS = [
         AggregatePRank(n_estimators=5, aggregate=aggregate, random_state=0)
         for aggregate in ("bayes_point", "bagging", "voted", "median")
     ),
+    AggregatePRank(n_estimators=5, sampling="poisson", random_state=0),
+    AggregatePRank(n_estimators=5, sampling="permutation", random_state=0),
     AggregatePRank(n_estimators=5, kernel="poly", random_state=0),
     AggregatePRank(n_estimators=5, kernel="rbf", random_state=0),
     TableRanker(PRank()),

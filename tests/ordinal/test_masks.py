@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.stats import binomtest, chi2
+from scipy.stats import binomtest, chi2, chisquare
+from scipy.stats import poisson as poisson_distribution
 
 from peckorder.ordinal.compiled.ensemble import draw_masks
-from peckorder.ordinal.learners.ensemble_base import mask_threshold, member_keys
+from peckorder.ordinal.learners.ensemble_base import bernoulli, member_keys, poisson
 
 TAUS = [0.05, 0.3, 0.6, 0.9]
 # A fair source fails one test in ten thousand; seeds are fixed.
@@ -16,7 +17,7 @@ RARE = 1e-4
 def masks_of(seed, n_members=64, n_rounds=4096, tau=0.6, first=0):
     """Return masks (rounds, members)."""
     masks = np.empty((n_rounds, n_members), dtype=np.uint8)
-    draw_masks(member_keys(seed, n_members), np.uint64(first), mask_threshold(tau), masks)
+    draw_masks(member_keys(seed, n_members), np.uint64(first), bernoulli(tau), masks)
     return masks
 
 
@@ -29,7 +30,7 @@ def correlations(masks):
 @pytest.mark.jit_off
 def test_a_mask_depends_on_its_member_and_round_alone():
     whole = masks_of(1, n_members=7, n_rounds=50)
-    key, threshold = member_keys(1, 7), mask_threshold(0.6)
+    key, threshold = member_keys(1, 7), bernoulli(0.6)
     for t in range(50):
         for members in (slice(0, 3), slice(3, 7)):
             masks = np.empty((1, members.stop - members.start), dtype=np.uint8)
@@ -132,5 +133,42 @@ def test_a_mask_that_is_almost_always_one():
 
 @pytest.mark.parametrize("tau", [1e-300, 5e-324, 1e-10])
 def test_a_mask_that_is_almost_never_one(tau):
-    assert mask_threshold(tau) == 1
+    assert bernoulli(tau) == 1
     assert not masks_of(17, tau=tau).any()
+
+
+def poisson_masks(seed, n_members=64, n_rounds=4096, first=0):
+    masks = np.empty((n_rounds, n_members), dtype=np.uint8)
+    draw_masks(member_keys(seed, n_members), np.uint64(first), poisson(), masks)
+    return masks
+
+
+@pytest.mark.parametrize("first", [0, 2**32 - 2048])
+def test_offers_have_the_poisson_distribution(first):
+    counts = np.bincount(np.minimum(poisson_masks(18, first=first), 6).ravel())
+    expected = poisson_distribution.pmf(np.arange(7), 1)
+    expected[6] = poisson_distribution.sf(5, 1)
+    assert chisquare(counts, expected * counts.sum()).pvalue > RARE
+
+
+def test_shares_of_offers_are_exact_to_32_bits():
+    expected = poisson_distribution.sf(np.arange(12), 1) * 2**32
+    assert np.abs(poisson() - expected).max() <= 0.5
+    assert poisson_distribution.sf(12, 1) * 2**32 < 0.5
+
+
+@pytest.mark.jit_off
+def test_an_offer_is_one_more_than_that_of_a_smaller_threshold():
+    whole = poisson_masks(3, n_members=4, n_rounds=40, first=2**32 - 3)
+    expected = np.zeros_like(whole)
+    for threshold in poisson():
+        masks = np.empty_like(whole)
+        draw_masks(member_keys(3, 4), np.uint64(2**32 - 3), np.array([threshold]), masks)
+        expected += masks
+    assert_array_equal(whole, expected)
+
+
+def test_offers_of_members_are_not_correlated():
+    z = correlations(poisson_masks(19))
+    assert np.abs(z).max() < 5.4
+    assert chi2.sf((z**2).sum(), z.size) > RARE

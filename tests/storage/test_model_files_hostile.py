@@ -326,8 +326,8 @@ HOSTILE = {
     ),
     "votes without end": (
         "aggregate-voted",
-        fill(2**62, 0, "learner", "right"),
-        "in which state.learner.right must be from 0 to below 31",
+        fill(255 * 30 + 1, 0, "learner", "right"),
+        "in which state.learner.right must be of rounds that have been",
     ),
     "a feature that is not there": (
         "rankboost",

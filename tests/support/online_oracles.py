@@ -344,7 +344,7 @@ class KernelPRank(Learner):
 
 
 class Ensemble:
-    """Members that are offered the rows which ``mask[member][round]`` says.
+    """Members that are offered rows as often as ``mask[member][round]`` says.
 
     They predict by their last rules, or by the averages of those after each round.
     """
@@ -417,7 +417,7 @@ class Ensemble:
 
     def learn(self, x, y):
         for j, member in enumerate(self.members):
-            if self.mask[j][self.rounds]:
+            for _ in range(self.mask[j][self.rounds]):
                 self.right[j] += member.predict(x) == y
                 member.learn(x, y, self.rounds)
             if self.averaged:
@@ -425,6 +425,17 @@ class Ensemble:
         self.rounds += 1
 
     progressive = Learner.progressive
+
+
+def learn_permuted(ensemble, orders, X, y):
+    """Let each member of an ensemble learn rows in ``orders[member]``, numbered as they are."""
+    for j, member in enumerate(ensemble.members):
+        for i in orders[j]:
+            ensemble.right[j] += member.predict(X[i]) == y[i]
+            member.learn(X[i], y[i], i)
+            if ensemble.averaged:
+                ensemble.rules_after_round[j].append((list(member.w), list(member.b)))
+    ensemble.rounds = len(orders[0])
 
 
 class WidrowHoff(Learner):

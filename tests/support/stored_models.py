@@ -212,6 +212,12 @@ _few = partial(AggregatePRank, n_estimators=5, random_state=0, n_jobs=1)
 _poly = {"kernel": "poly", "gamma": 1.0}
 _rbf = {"kernel": "rbf", "gamma": 0.5}
 
+
+def _permuted(**options: Any) -> Case:
+    # Permutations are of all rows: there are no more to learn.
+    return _ordinal(_few(sampling="permutation", max_iter=2, **options))._replace(go_on=None)
+
+
 CASES: dict[str, Case] = {
     "prank": _ordinal(PRank()),
     "prank-last": _ordinal(PRank(rule="last", fit_intercept=False, unit_norm=False)),
@@ -241,6 +247,10 @@ CASES: dict[str, Case] = {
     "aggregate-bagging": _ordinal(_few(aggregate="bagging")),
     "aggregate-voted": _ordinal(_few(aggregate="voted")),
     "aggregate-median": _ordinal(_few(aggregate="median")),
+    "aggregate-poisson": _ordinal(_few(sampling="poisson", aggregate="voted")),
+    "aggregate-permutation": _permuted(member_rule="averaged"),
+    "aggregate-permutation-rbf": _permuted(**_rbf),
+    "aggregate-permutation-poly": _permuted(**_poly),
     "aggregate-poly": _ordinal(_few(**_poly)),
     "aggregate-rbf": _ordinal(_few(**_rbf, aggregate="voted")),
     "aggregate-budget": _ordinal(_few(budget=4), SPARSE),

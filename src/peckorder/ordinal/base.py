@@ -270,8 +270,14 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         """Whether learning needs the norms of rows."""
         return bool(self.unit_norm)
 
-    def _fit(self, X: MatrixLike, y: VectorLike, **start: ArrayLike | None) -> None:
-        """Learn from scratch, or from a rule given by `start`."""
+    def _fit(
+        self,
+        X: MatrixLike,
+        y: VectorLike,
+        how: dict[str, Any] | None = None,
+        **start: ArrayLike | None,
+    ) -> None:
+        """Learn from scratch, or from a rule given by `start`; `how` as in `_learn`."""
         self._check()
         rows = check_rows(self, X, reset=True, norms=self._needs_norms())
         self._check_first_rows(rows)
@@ -282,14 +288,33 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
             scale = Scale.given(self.classes)
         rng = generator(self.random_state)
         learner = self._new_learner(self.n_features_in_, len(scale), rng, **start)
-        for _ in range(self.max_iter):
-            order = rng.permutation(count_rows(rows)) if self.shuffle else None
-            self._learn(learner, rows, column, scale, order=order)
+        learner = self._learn_passes(learner, rows, column, scale, rng, **(how or {}))
         self._begin(scale)
         self._store(learner, n_iter=self.max_iter)
 
+    def _learn_passes(
+        self,
+        learner: Learner,
+        rows: Rows,
+        column: LabelColumn,
+        scale: Scale,
+        rng: RandomState,
+        **how: Any,
+    ) -> Learner:
+        """Return the learner, which has learnt all rows `max_iter` times."""
+        for _ in range(self.max_iter):
+            order = rng.permutation(count_rows(rows)) if self.shuffle else None
+            self._learn(learner, rows, column, scale, order=order, **how)
+        return learner
+
     def _continue(
-        self, X: MatrixLike, y: VectorLike, classes: VectorLike | None, *, predict: bool = False
+        self,
+        X: MatrixLike,
+        y: VectorLike,
+        classes: VectorLike | None,
+        *,
+        predict: bool = False,
+        **how: Any,
     ) -> Ints:
         """Learn one pass from the current state; return predictions if wanted."""
         self._check()
@@ -313,6 +338,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
             scale,
             predicted=predicted if predict else None,
             first_number=learner.tally.rounds,
+            **how,
         )
         if is_new:
             self._begin(scale)

@@ -264,11 +264,38 @@ def expand_all(
             scores[j] += value * coef[s, j]
 
 
+@inlined
+def add_step(
+    members: KernelMembers, j: int, here: int, step: float, earlier: Ints, budget: int
+) -> None:
+    """Add a step to a member's coefficient of the row in position `here`.
+
+    That of its last position before, if it keeps one; for a new one beyond the budget
+    its oldest is dropped.
+    """
+    coef, _, _, oldest, n_kept = members
+    known = here
+    if budget > 0 and coef[here, j] == 0.0:
+        known = earlier[here]
+        while known >= 0 and coef[known, j] == 0.0:
+            known = earlier[known]
+        known = here if known < 0 else known
+    was_kept = coef[known, j] != 0.0
+    coef[known, j] += step
+    n_kept[j] += (coef[known, j] != 0.0) - was_kept
+    if 0 < budget < n_kept[j]:
+        while coef[oldest[j], j] == 0.0:
+            oldest[j] += 1
+        coef[oldest[j], j] = 0.0
+        n_kept[j] -= 1
+
+
 @compiled
 def learn(
     values: KernelValues,
     level: Ints,
     masks: Ints,
+    most: int,
     members: KernelMembers,
     earlier: Ints,
     budget: int,
@@ -277,7 +304,7 @@ def learn(
     outcome: tuple[Floats, Outcome],
     tally: Ints,
 ) -> int:
-    """Offer each of n rows to the members that masks (n, members) selects.
+    """Offer each of n rows to members as often as masks (n, members) says.
 
     level, budget and earlier as in `prank`, but one row may have many positions, having
     been dropped by some members only. drawn (members + 1,) and scores (members,) are
@@ -285,7 +312,7 @@ def learn(
     before each row; the second is that of `ensemble.learn`, without steps. Returns the
     first row whose score or kernel is not finite, or -1.
     """
-    coef, thresholds, right, oldest, n_kept = members
+    coef, thresholds, right, oldest, _ = members
     scores_before, (_, moves, votes, right_votes) = outcome
     n_past, n_members = values.past.shape[1], coef.shape[1]
     mistakes, loss = 0, 0
@@ -293,7 +320,7 @@ def learn(
         if not np.isfinite(values.now[t, t]):
             return t
         truth = level[t]
-        n_drawn = select_members(masks, t, drawn)
+        n_drawn = select_members(masks, t, 0, drawn)
         if n_drawn == 0 and not (votes.shape[0] or scores_before.shape[0]):
             continue
         first = oldest[0]
@@ -305,34 +332,28 @@ def learn(
                 scores_before[t, j] = scores[j]
         if votes.shape[0] and not count_votes(scores, thresholds, right, votes, right_votes, t):
             return t
-        # In place: a member that is drawn comes no earlier than its turn.
-        for c in range(n_drawn):
-            scores[c] = scores[drawn[c]]
-        n_wrong = keep_wrong(drawn, n_drawn, scores, thresholds, truth, right)
-        mistakes += n_wrong
-        for c in range(n_wrong):
-            j = drawn[c]
-            if not np.isfinite(scores[c]):
-                return t
-            add_moves(scores[c], truth, thresholds[j], moves, t)
-            step, off = move_thresholds(scores[c], truth, thresholds[j])
-            loss += off
-            if step == 0.0:
-                continue
-            known = earlier[n_past + t] if budget > 0 else -1
-            while known >= 0 and coef[known, j] == 0.0:
-                known = earlier[known]
-            if known >= 0:
-                coef[known, j] += step
-                n_kept[j] -= coef[known, j] == 0.0
-                continue
-            coef[n_past + t, j] = step
-            n_kept[j] += 1
-            if 0 < budget < n_kept[j]:
-                while coef[oldest[j], j] == 0.0:
-                    oldest[j] += 1
-                coef[oldest[j], j] = 0.0
-                n_kept[j] -= 1
+        for offer in range(most):
+            if offer > 0:
+                n_drawn = select_members(masks, t, offer, drawn)
+            if n_drawn == 0:
+                break
+            # In place: a member that is drawn comes no earlier than its turn.
+            for c in range(n_drawn):
+                j = drawn[c]
+                scores[c] = scores[j]
+                if offer > 0:
+                    scores[c] = expand(values, t, first, n_past + t + 1, coef[:, j])
+            n_wrong = keep_wrong(drawn, n_drawn, scores, thresholds, truth, right)
+            mistakes += n_wrong
+            for c in range(n_wrong):
+                j = drawn[c]
+                if not np.isfinite(scores[c]):
+                    return t
+                add_moves(scores[c], truth, thresholds[j], moves, t)
+                step, off = move_thresholds(scores[c], truth, thresholds[j])
+                loss += off
+                if step != 0.0:
+                    add_step(members, j, n_past + t, step, earlier, budget)
     tally[0] += mistakes
     tally[1] += loss
     return -1

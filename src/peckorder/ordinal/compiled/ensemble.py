@@ -1,4 +1,4 @@
-"""Many PRanks at once, each offered its own random subset of the rows.
+"""Many PRanks at once, each offered its own rows, some perhaps several times.
 
 Members do not interact while they learn, so a range of them can be trained by one
 thread and another range by another, with the same result.
@@ -31,7 +31,7 @@ class Members(NamedTuple):
     """Members of an ensemble, changed in place.
 
     weights (members, d), thresholds (members, k-1), and right (members,), how many of
-    the rows offered a member placed rightly. lag and threshold_lag, of the same shapes,
+    its offers a member placed rightly. lag and threshold_lag, of the same shapes,
     are those of `PRankState` if rules are averaged; else they have no rows.
     """
 
@@ -100,26 +100,42 @@ def scramble(x: np.uint64) -> np.uint64:
     return x ^ (x >> _16)
 
 
+@inlined
+def draw(key: np.uint64, early: np.uint64, late: np.uint64) -> np.uint64:
+    """Return 32 random bits of a member in a round.
+
+    As `scramble`, with the key's other half and the round put in between.
+    """
+    x = (key & _LOW) ^ early
+    x = x ^ (x >> _16)
+    x = (x * np.uint64(0x7FEB352D)) & _LOW
+    x = x ^ (x >> _15) ^ (key >> _32) ^ late
+    x = (x * np.uint64(0x846CA68B)) & _LOW
+    return x ^ (x >> _16)
+
+
 @compiled
-def draw_masks(key: Ints, first_round: np.uint64, threshold: np.uint64, masks: Ints) -> None:
-    """Write to masks (rounds, members) ones, with probability threshold / 2**32.
+def draw_masks(key: Ints, first_round: np.uint64, thresholds: Ints, masks: Ints) -> None:
+    """Write to masks (rounds, members) how many thresholds random numbers are below.
 
     The mask of member j in a round depends on ``key[j]`` and the number of the round
-    alone, not on any mask before it. key (members,), first_round and threshold are
-    uint64.
+    alone, not on any mask before it. key (members,), first_round and thresholds, which
+    descend, are uint64; a mask is above r with probability ``thresholds[r] / 2**32``.
     """
+    most = thresholds.shape[0]
     for t in range(masks.shape[0]):
         now = first_round + np.uint64(t)
         early = scramble(((now & _LOW) + _GOLDEN) & _LOW)
         late = scramble((early + (now >> _32) + _GOLDEN) & _LOW)
+        if most == 1:
+            for j in range(masks.shape[1]):
+                masks[t, j] = draw(key[j], early, late) < thresholds[0]
+            continue
         for j in range(masks.shape[1]):
-            # As `scramble`, with the key's other half and the round put in between.
-            x = (key[j] & _LOW) ^ early
-            x = x ^ (x >> _16)
-            x = (x * np.uint64(0x7FEB352D)) & _LOW
-            x = x ^ (x >> _15) ^ (key[j] >> _32) ^ late
-            x = (x * np.uint64(0x846CA68B)) & _LOW
-            masks[t, j] = (x ^ (x >> _16)) < threshold
+            x, count = draw(key[j], early, late), 0
+            while count < most and x < thresholds[count]:
+                count += 1
+            masks[t, j] = count
 
 
 @inlined_sum
@@ -233,12 +249,12 @@ def count_average_votes(
 
 
 @inlined
-def select_members(masks: Ints, t: int, drawn: Ints) -> int:
-    """Write the members that are offered row `t` to `drawn`; return how many."""
+def select_members(masks: Ints, t: int, n_before: int, drawn: Ints) -> int:
+    """Write to `drawn` who is offered row `t` after `n_before` offers; return how many."""
     n_drawn = 0
     for j in range(masks.shape[1]):
         drawn[n_drawn] = j
-        n_drawn += int(masks[t, j])
+        n_drawn += masks[t, j] > n_before
     return n_drawn
 
 
@@ -300,15 +316,17 @@ def learn(
     block: RowBlock,
     transform: RowTransform,
     masks: Ints,
+    most: int,
     members: Members,
     rounds: int,
     scratch: Scratch,
     outcome: Outcome,
     tally: Ints,
 ) -> int:
-    """Offer each row of a block to the members that masks (n, members) selects.
+    """Offer each row of a block to members as often as masks (n, members) says.
 
-    rounds counts those before the block, which averages need. tally (2,) counts
+    A member is offered a row again, at most `most` times, after all have learnt it
+    once. rounds counts those before the block, which averages need. tally (2,) counts
     mistakes and lost steps. Returns the first row with a score that is not finite, or
     -1.
     """
@@ -336,34 +354,35 @@ def learn(
                     return t
             elif not count_votes(scores, thresholds, right, votes, right_votes, t):
                 return t
-        # First who, then what: the loops that follow have no mask to mispredict.
-        n_drawn = select_members(masks, t, drawn)
-        if n_drawn == 0:
-            # Damaged rows are found whichever members are drawn.
-            if not row_is_sound(rows, i, weights.shape[1] - intercept):
-                return t
-            continue
-        member_scores(rows, i, intercept, scale, weights, drawn, n_drawn, scores)
-        n_wrong = keep_wrong(drawn, n_drawn, scores, thresholds, truth, right)
-        mistakes += n_wrong
-        for c in range(n_wrong):
-            j = drawn[c]
-            if not np.isfinite(scores[c]):
-                return t
-            add_moves(scores[c], truth, thresholds[j], moves, t)
-            if averaged:
-                add_lags(float(rounds + t), scores[c], truth, thresholds[j], threshold_lag[j])
-            step, off = move_thresholds(scores[c], truth, thresholds[j])
-            loss += off
-            steps[t] += step
-            row_add(block.added, i, step * scale, weights[j])
-            if intercept:
-                weights[j, weights.shape[1] - 1] += step * scale
-            if averaged:
-                late = step * scale * float(rounds + t)
-                row_add(block.added, i, late, lag[j])
+        for offer in range(most):
+            # First who, then what: the loops that follow have no mask to mispredict.
+            n_drawn = select_members(masks, t, offer, drawn)
+            if n_drawn == 0:
+                # Damaged rows are found whichever members are drawn.
+                if offer == 0 and not row_is_sound(rows, i, weights.shape[1] - intercept):
+                    return t
+                break
+            member_scores(rows, i, intercept, scale, weights, drawn, n_drawn, scores)
+            n_wrong = keep_wrong(drawn, n_drawn, scores, thresholds, truth, right)
+            mistakes += n_wrong
+            for c in range(n_wrong):
+                j = drawn[c]
+                if not np.isfinite(scores[c]):
+                    return t
+                add_moves(scores[c], truth, thresholds[j], moves, t)
+                if averaged:
+                    add_lags(float(rounds + t), scores[c], truth, thresholds[j], threshold_lag[j])
+                step, off = move_thresholds(scores[c], truth, thresholds[j])
+                loss += off
+                steps[t] += step
+                row_add(block.added, i, step * scale, weights[j])
                 if intercept:
-                    lag[j, lag.shape[1] - 1] += late
+                    weights[j, weights.shape[1] - 1] += step * scale
+                if averaged:
+                    late = step * scale * float(rounds + t)
+                    row_add(block.added, i, late, lag[j])
+                    if intercept:
+                        lag[j, lag.shape[1] - 1] += late
     tally[0] += mistakes
     tally[1] += loss
     return -1

@@ -1,6 +1,6 @@
 """Linear ensembles of PRanks: one weight vector per member."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -128,6 +128,7 @@ class EnsembleLearner(AggregateLearner):
                 sub_block,
                 self.transform,
                 self.masks(members, first, sub_block.n_rows),
+                self.most_offers,
                 state,
                 self.clock + first,
                 scratch,
@@ -237,6 +238,18 @@ class EnsembleLearner(AggregateLearner):
             if give_up():
                 break
         return -1
+
+    def alone(self, j: int) -> Self:
+        """Return a learner of member j, which has learnt nothing yet."""
+        member = slice(j, j + 1)
+        names = ("weights", "lag", "threshold_lag")
+        return self._alone(j, **{name: getattr(self, name)[member].copy() for name in names})
+
+    def joined(self, parts: Sequence[Self]) -> Self:
+        """Return a learner of members that have learnt the same rows alone."""
+        names = ("weights", "lag", "threshold_lag")
+        state = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return self._joined(parts, **state)
 
     def merge(self, other: Self) -> Self:
         """Return a learner with the members of both, each with the average that it has."""

@@ -1,5 +1,6 @@
 """Ensembles of PRanks with a kernel: one support, coefficients per member."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Self
@@ -83,6 +84,7 @@ class KernelEnsembleLearner(AggregateLearner, KernelLearner):
             values,
             block.level,
             self.masks(members, 0, n),
+            self.most_offers,
             state,
             earlier,
             self.budget,
@@ -131,6 +133,29 @@ class KernelEnsembleLearner(AggregateLearner, KernelLearner):
         """Return the same ensemble with another number of threads."""
         kernel = replace(self.kernel, n_threads=n_threads)
         return replace(self, kernel=kernel, n_threads=n_threads)
+
+    def alone(self, j: int) -> Self:
+        """Return a learner of member j, which has learnt nothing yet."""
+        kernel = replace(self.kernel, n_threads=1)
+        return self._alone(j, kernel=kernel, coef=self.coef[:, j : j + 1].copy())
+
+    def joined(self, parts: Sequence[Self]) -> Self:
+        """Return a learner of members that have learnt the same rows alone.
+
+        A row that several of them keep is kept once.
+        """
+        support = self.support
+        for part in parts:
+            is_new = ~np.isin(part.support.number, support.number)
+            if is_new.any():
+                support += part.support[is_new]
+        order = np.argsort(support.number)
+        support = support[order]
+        coef: Floats = np.zeros((len(support), len(parts)))
+        for j, part in enumerate(parts):
+            position = np.searchsorted(support.number, part.support.number)
+            coef[position, j] = part.coef[:, 0]
+        return self._joined(parts, support=support, coef=coef)
 
     def merge(self, other: Self) -> Self:
         """Return a learner with the members of both.

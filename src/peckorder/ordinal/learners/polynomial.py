@@ -8,7 +8,7 @@ that lies on a threshold is seen to.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
@@ -211,6 +211,23 @@ class PolynomialLearner(Learner):
 
         size = max(1, _VALUES // len(self.monomials))
         return np.concatenate(map_blocks(count_rows(rows), size, call))
+
+    def alone(self, j: int) -> Self:
+        """Return a learner of member j, which has learnt nothing yet."""
+        return replace(self, linear=self.members.alone(j))
+
+    def joined(self, parts: Sequence[Self]) -> Self:
+        """Return an ensemble of members that have learnt the same rows alone.
+
+        Its record has a line per row, since rows came at another round to each.
+        """
+        linear = self.members.joined([part.members for part in parts])
+        pieces = (piece for part in parts for piece in part.record)
+        number, step, _ = np.concatenate([np.empty((0, 3)), *pieces]).T
+        numbers, inverse = np.unique(number, return_inverse=True)
+        total = np.bincount(inverse, step, len(numbers))
+        record = np.column_stack([numbers, total, np.zeros(len(numbers))])
+        return replace(self, linear=linear, record=(record[total != 0],))
 
     def merge(self, other: Self) -> Self:
         """Return an ensemble with the members of both.
