@@ -65,7 +65,7 @@ def test_regression_is_that_of_the_library(case, size, normalize):
 @pytest.mark.parametrize("k", [1, 4])
 def test_nearest_is_that_of_the_library_for_the_first_viewers(case, size, k):
     tables, X, y = case
-    model = NearestRanker(ratings=films_module.SCALE, n_neighbors=k).fit(X[:, :size], y)
+    model = NearestRanker(ratings=(1.0, 2.0, 3.0, 4.0, 5.0), n_neighbors=k).fit(X[:, :size], y)
     expected = model.predict(X[tables.target.tested][:, :size])
     found = tables.nearest(tables.neighbors(), size, k)
     assert found == pytest.approx(expected, abs=1e-12)
@@ -73,7 +73,7 @@ def test_nearest_is_that_of_the_library_for_the_first_viewers(case, size, k):
 
 def test_nearest_by_what_they_rated_is_that_of_the_library(case):
     tables, X, y = case
-    settings = {"ratings": films_module.SCALE, "shrinkage": 10.0}
+    settings = {"ratings": (1.0, 2.0, 3.0, 4.0, 5.0), "shrinkage": 10.0}
     model = NearestRanker(n_neighbors=5, weights="rated", **settings).fit(X, y)
     expected = model.predict(X[tables.target.tested])
     found = tables.nearest(tables.neighbors(shrinkage=10.0), 30, 5, by_rated=True)

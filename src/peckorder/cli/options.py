@@ -395,6 +395,10 @@ class ReproduceOptions:
         printed number of repetitions, hours.
     data
         Folder with the data sets; else the one that PECKORDER_DATA names.
+    ratings
+        File or folder of ratings, in place of the paper's: a table of users, items and
+        ratings, or a published set such as the Netflix Prize or EachMovie. The parts on
+        ratings are run on these, at the sizes of the preset.
     out
         Folder for the files; made if it is not there.
     seed
@@ -405,6 +409,7 @@ class ReproduceOptions:
 
     preset: str = "quick"
     data: Path | None = None
+    ratings: Path | None = None
     out: OutPath = Path(".")
     seed: int = 0
     jobs: int | None = None

@@ -78,9 +78,23 @@ def fetch_data(name: str | None, url: str | None, output: OutputOptions) -> None
     )
 
 
+def _check_places(options: ReproduceOptions) -> None:
+    """Refuse files and folders that are not there."""
+    data, ratings, out = options.data, options.ratings, options.out
+    if data is not None and not data.is_dir():
+        raise refusal("data", "be a folder that exists", repr(str(data)), error=FileNotFoundError)
+    if ratings is not None and not ratings.exists():
+        raise refusal("ratings", "be a file or folder", repr(str(ratings)), error=FileNotFoundError)
+    if ratings is not None and data is not None:
+        raise refusal("data", "be left out with --ratings, which takes its place", repr(str(data)))
+    if out.exists() and not out.is_dir():
+        raise refusal("out", "be a folder", f"the file {str(out)!r}", error=NotADirectoryError)
+
+
 def run_reproduce(name: str | None, options: ReproduceOptions, output: OutputOptions) -> None:
     """Regenerate a paper's tables and figures; without a name, list the papers."""
     preset, data, out, seed = options.preset, options.data, options.out, options.seed
+    ratings = options.ratings
     printer = ResultPrinter(output)
     console = printer.console
     if name is None:
@@ -95,12 +109,11 @@ def run_reproduce(name: str | None, options: ReproduceOptions, output: OutputOpt
     experiment = experiments.find(name)
     jobs = effective_n_jobs(-1) if options.jobs is None else options.jobs
     experiments.check(experiment, preset, seed=seed, jobs=jobs)
-    if data is not None and not data.is_dir():
-        raise refusal("data", "be a folder that exists", repr(str(data)), error=FileNotFoundError)
-    if out.exists() and not out.is_dir():
-        raise refusal("out", "be a folder", f"the file {str(out)!r}", error=NotADirectoryError)
+    _check_places(options)
     out.mkdir(parents=True, exist_ok=True)
-    journal = out / f"{experiments.stem_of(name, preset, seed)}.journal"
+    journal = (
+        out / f"{experiments.stem_of(name, preset, seed, is_given=ratings is not None)}.journal"
+    )
     with printer.progress("Reading data") as report_progress:
         try:
             outcome = experiments.run(
@@ -108,6 +121,7 @@ def run_reproduce(name: str | None, options: ReproduceOptions, output: OutputOpt
                 preset,
                 seed=seed,
                 data=data,
+                ratings=ratings,
                 journal=journal,
                 jobs=jobs,
                 on_progress=report_progress,
@@ -122,11 +136,14 @@ def run_reproduce(name: str | None, options: ReproduceOptions, output: OutputOpt
     words = ["peckorder", "reproduce", name, "--preset", preset, "--seed", str(seed)]
     if data is not None:
         words += ["--data", str(data)]
+    if ratings is not None:
+        words += ["--ratings", str(ratings)]
     written = experiments.write(outcome, out, shlex.join(words))
     if not any(part.left_out for part in outcome.parts):
         journal.unlink(missing_ok=True)
     print_outcome(console, outcome)
-    if preset == "quick":
+    console.print(f"Data: {outcome.source}.", highlight=False, soft_wrap=True)
+    if preset == "quick" and ratings is None:
         console.print("Synthetic data, few repetitions: for real ones, --preset full.")
     if outcome.n_resumed:
         console.print(f"{outcome.n_resumed} repetitions were those of an earlier run.")

@@ -4,6 +4,8 @@ from peckorder.datasets.formats.letor import dump_letor, iter_letor, load_letor
 from peckorder.datasets.formats.runs import Documents, Qrels, Run, from_runs
 from peckorder.datasets.formats.trec import dump_qrels, dump_run, load_qrels, load_run
 from peckorder.datasets.published.book_crossing import fetch_book_crossing, load_book_crossing
+from peckorder.datasets.published.by_path import load_ratings
+from peckorder.datasets.published.by_path import titled_ratings as titled_ratings
 from peckorder.datasets.published.eachmovie import load_eachmovie
 from peckorder.datasets.published.jester import fetch_jester, load_jester
 from peckorder.datasets.published.judged_collections import load_cystic_fibrosis, load_ohsumed_trec9
@@ -19,11 +21,7 @@ from peckorder.datasets.published.movielens import (
     load_movielens_100k,
 )
 from peckorder.datasets.published.netflix import load_netflix_prize
-from peckorder.datasets.published.rating_tables import (
-    load_netflix_matrix,
-    load_ratings,
-    load_ratings_matrix,
-)
+from peckorder.datasets.published.rating_tables import load_netflix_matrix, load_ratings_matrix
 from peckorder.datasets.synthetic import (
     make_letor,
     make_ratings,

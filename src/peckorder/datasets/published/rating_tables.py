@@ -1,8 +1,4 @@
-"""Ratings in files of users, as tables or matrices, and the Netflix matrix."""
-
-import os
-from pathlib import Path
-from typing import Any
+"""Matrices of ratings, of users and Netflix's."""
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -126,39 +122,3 @@ def _matrix(
     if not rows:
         raise refusal("path", "hold at least one row", "none")
     return Ratings.from_matrix(np.stack(rows), missing=missing)
-
-
-@entry
-def load_ratings(path: str | os.PathLike[str], **options: Any) -> Ratings:
-    r"""Read ratings from a Parquet or text file, by the end of its name.
-
-    Parameters
-    ----------
-    path : path
-        The file. Text may be compressed with ``.gz``; the separator is a comma, or a
-        tab if the name ends in ``.tsv`` or ``.tsv.gz``, unless `sep` is given.
-    **options
-        Those of `Ratings.read_parquet` or `Ratings.read_csv`.
-
-    Returns
-    -------
-    ratings : Ratings
-        One per row of the file.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from peckorder.datasets import load_ratings
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "mine.csv"
-    ...     _ = path.write_text("who,what,stars\nann,tea,5\nbob,tea,2\n")
-    ...     load_ratings(path, user="who", item="what", rating="stars")
-    Ratings(n_ratings=2, n_users=2, n_items=1)
-    """
-    check_source(path)
-    is_parquet = isinstance(path, str | os.PathLike) and Path(path).suffix in (".parquet", ".pq")
-    if is_parquet:
-        return Ratings.read_parquet(path, **options)
-    if Path(path).name.lower().removesuffix(".gz").endswith(".tsv"):
-        options = {"sep": "\t"} | options
-    return Ratings.read_csv(path, **options)

@@ -37,6 +37,8 @@ class Config:
     references: int
     most_rounds: int
     dense_most_rounds: int
+    # Subsets of given ratings: more ratings of a user, and at least so many of an item.
+    subsets: tuple[tuple[int, int], ...]
     online_reviewers: int
     online_train: int
     online_rounds: int
@@ -122,9 +124,10 @@ class Problem:
         return Problem(self.rows[:n], self.distances[:n, :n], self.y[:n], n // 2, self.popular[:n])
 
 
-def _bins(name: str) -> tuple[Group, ...]:
-    bins = ((20, 40), (40, 60), (60, 80))
-    return tuple(Group(f"{name} {low}-{high}", low, high) for low, high in bins)
+def bins(name: str) -> tuple[Group, ...]:
+    """Return the paper's groups of reference reviewers."""
+    limits = ((20, 40), (40, 60), (60, 80))
+    return tuple(Group(f"{name} {low}-{high}", low, high) for low, high in limits)
 
 
 def load_movielens(config: Config, folder: Path | None) -> Reviews:
@@ -133,7 +136,7 @@ def load_movielens(config: Config, folder: Path | None) -> Reviews:
         ratings = datasets.make_ratings(500, 250, density=0.22, random_state=1)
     else:
         ratings = datasets.load_movielens_1m(folder).ratings
-    return Reviews(ratings, _bins("MovieLens"), 50, 300)
+    return Reviews(ratings, bins("MovieLens"), 50, 300)
 
 
 def load_jester(config: Config, folder: Path | None) -> Reviews:
@@ -144,7 +147,7 @@ def load_jester(config: Config, folder: Path | None) -> Reviews:
         )
     else:
         ratings = datasets.load_jester(folder).ratings
-    return Reviews(ratings, _bins("Jester"), 50, 300)
+    return Reviews(ratings, bins("Jester"), 50, 300)
 
 
 def load_netflix(config: Config, folder: Path | None) -> Reviews:

@@ -144,9 +144,11 @@ def _record_sweeps(config: Config, problem: Problem, K: Floats, C: float) -> Val
     return values
 
 
-def show_convergence(config: Config, units: Units, seconds: Units) -> Shown:
+def show_convergence(
+    config: Config, units: Units, seconds: Units, *, source: str = "the dense matrix"
+) -> Shown:
     """Show the costs and the test errors over rounds."""
-    matrix = "a synthetic matrix" if config.synthetic else "the dense matrix"
+    matrix = "a synthetic matrix" if config.synthetic else source
     caption = (
         f"{len(units)} reviewers of {matrix}, "
         f"{config.online_train} films to train on; gamma and C by exact leave-pair-out."

@@ -1,6 +1,6 @@
 """Tables 1 and 2: measures of one repetition, tables, and the claims about them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TypeAlias
@@ -15,6 +15,7 @@ from peckorder.experiments.cortes_2007.data import (
     Config,
     Features,
     Printed,
+    Problem,
     Reviews,
     draw_features,
     draw_reviewers,
@@ -133,14 +134,26 @@ def measure_groups(
         table = draw_features(data, group, drawn, config.references, rng)
         features = Features.of(data.ratings, table)
         problems = [features.problem(reviewer) for reviewer in held_out]
-        chosen = choose(problems, config, spread, most_rounds)
-        measures = all_measures(map(features.problem, tested), chosen)
-        means = {
-            ranker: {key: float(np.nanmean(of)) for key, of in by_measure.items()}
-            for ranker, by_measure in measures.items()
-        }
-        values["groups"][group.name] = {"chosen": asdict(chosen), **means}
+        values["groups"][group.name] = of_rankers(
+            problems, map(features.problem, tested), config, spread, most_rounds
+        )
     return Measured(values)
+
+
+def of_rankers(
+    held_out: Sequence[Problem],
+    tested: Iterable[Problem],
+    config: Config,
+    spread: float,
+    most_rounds: int,
+) -> Values:
+    """Choose parameters on some reviewers; return mean measures on the others."""
+    chosen = choose(held_out, config, spread, most_rounds)
+    means = {
+        ranker: {key: float(np.nanmean(of)) for key, of in by_measure.items()}
+        for ranker, by_measure in all_measures(tested, chosen).items()
+    }
+    return {"chosen": asdict(chosen), **means}
 
 
 def spread_text(values: Floats) -> str:

@@ -1,8 +1,10 @@
 """Crammer and Singer (2001): one viewer's ratings learned on-line from the others'."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -18,7 +20,6 @@ from peckorder.experiments.crammer_singer_2001.online import (
     FIRST_JUDGED,
     LAST,
     MEDIAN,
-    MIDDLE,
     PERCEPTRON,
     RANKS,
     Config,
@@ -31,6 +32,7 @@ from peckorder.experiments.crammer_singer_2001.online import (
     stepped,
 )
 from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
+from peckorder.experiments.framework.given import given_ranks, require
 from peckorder.experiments.framework.online import centred, lowest, rounds_shown, running_median
 from peckorder.experiments.framework.statistics import (
     column,
@@ -40,6 +42,7 @@ from peckorder.experiments.framework.statistics import (
     mean_row,
     verdict,
 )
+from peckorder.feedback import Ratings
 from peckorder.reports import Chart, Table
 
 ITEM_MEAN = "the movie's mean, rounded"
@@ -49,6 +52,7 @@ FORMS = {
     UNIT: {"fit_intercept": True, "unit_norm": True},
 }
 BASELINES = (MEDIAN, CONSTANT, ITEM_MEAN)
+FEWEST_VIEWERS = 20
 RULES = ((LAST, "last"), (AVERAGED, "averaged"))
 CLAIM = (
     "EachMovie, viewers with more than {} movies: PRank is below Widrow-Hoff and below "
@@ -58,11 +62,20 @@ CLAIM = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Viewers:
-    """Ratings of a set of viewers, by viewer and by movie, and their lower median."""
+    """Ratings of a set of viewers, by viewer and by movie, and their lower median.
+
+    They are ranks from 1 to `n_ranks`.
+    """
 
     by_viewer: sparse.csr_array
     by_movie: sparse.csr_array
     median: int
+    n_ranks: int = len(RANKS)
+
+    @property
+    def middle(self) -> float:
+        """The middle of the scale."""
+        return (1 + self.n_ranks) / 2
 
 
 def load_viewers(config: Config, folder: Path | None, more_than: int) -> Viewers:
@@ -71,9 +84,23 @@ def load_viewers(config: Config, folder: Path | None, more_than: int) -> Viewers
         ratings = make_ratings(160, 200, density=0.3, choice=0.5, random_state=0)
     else:
         ratings = load_movielens_1m(folder).ratings
+    return viewers_of(ratings, more_than, len(RANKS))
+
+
+def viewers_of(ratings: Ratings, more_than: int, n_ranks: int) -> Viewers:
+    """Return the viewers with more than this number of ratings."""
     chosen = ratings.csr[np.flatnonzero(ratings.per_user > more_than)]
     median = int(np.quantile(chosen.data, 0.5, method="lower"))
-    return Viewers(chosen, chosen.T.tocsr(), median)
+    return Viewers(chosen, chosen.T.tocsr(), median, n_ranks)
+
+
+def load_given(config: Config, path: Path | None, more_than: int) -> Viewers:
+    """Return the viewers of the ratings that are given."""
+    assert path is not None
+    ratings = given_ranks(path)
+    count = int((ratings.per_user > more_than).sum())
+    require(path, count, FEWEST_VIEWERS, f"users with more than {more_than} ratings")
+    return viewers_of(ratings, more_than, int(ratings.csr.data.max()))
 
 
 # Two functions and not one with an argument: loaded data are cached by function.
@@ -85,6 +112,19 @@ def load_many(config: Config, folder: Path | None) -> Viewers:
 def load_few(config: Config, folder: Path | None) -> Viewers:
     """Return the smaller set, of viewers with more ratings."""
     return load_viewers(config, folder, config.more_than[1])
+
+
+def load_given_many(config: Config, folder: Path | None) -> Viewers:
+    """Return the larger set of the ratings that are given."""
+    return load_given(config, folder, config.more_than[0])
+
+
+def load_given_few(config: Config, folder: Path | None) -> Viewers:
+    """Return the smaller set of the ratings that are given."""
+    return load_given(config, folder, config.more_than[1])
+
+
+Load: TypeAlias = Callable[[Config, Path | None], Viewers]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,13 +151,13 @@ def stream_of(viewers: Viewers, target: int, rng: Generator) -> Stream:
     y = viewers.by_viewer.data[order].astype(np.int64)
     rated = viewers.by_movie[movies]
     is_other = rated.indices != target
-    X = sparse.csr_array(centred(rated, MIDDLE))
+    X = sparse.csr_array(centred(rated, viewers.middle))
     X.data[~is_other] = 0.0
     totals = X.sum(axis=1)
     raters = np.diff(rated.indptr) - 1
-    middling = float(np.mean(rated.data[is_other] == MIDDLE))
+    middling = float(np.mean(rated.data[is_other] == viewers.middle))
     X.eliminate_zeros()
-    return Stream(X, y, MIDDLE + damped_means(totals, raters), middling)
+    return Stream(X, y, viewers.middle + damped_means(totals, raters), middling)
 
 
 def steps_of(config: Config, form: str) -> tuple[float, ...]:
@@ -141,16 +181,16 @@ def measure(config: Config, data: Viewers, unit: int, rng: Generator, *, which: 
     stream = stream_of(data, target, rng)
     X, y = stream.X, stream.y
     losses = {
-        MEDIAN: np.abs(running_median(y, len(RANKS)) - y).astype(float),
+        MEDIAN: np.abs(running_median(y, data.n_ranks) - y).astype(float),
         CONSTANT: np.abs(data.median - y).astype(float),
         ITEM_MEAN: np.abs(np.floor(stream.item_means + 0.5) - y),
     }
     for form, settings in FORMS.items():
         for name, learner in learners(steps_of(config, form), **settings).items():
-            losses[in_form(name, form)] = progressive_losses(learner, X, y)
+            losses[in_form(name, form)] = progressive_losses(learner, X, y, data.n_ranks)
     scaled = {
         rule: [
-            progressive_losses(PRank(rule=rule, **FORMS[RAW]), X * scale, y).mean()
+            progressive_losses(PRank(rule=rule, **FORMS[RAW]), X * scale, y, data.n_ranks).mean()
             for scale in config.scales
         ]
         for _, rule in RULES
@@ -337,16 +377,21 @@ def _claim(curves: Curves, rounds: Ints, best: dict[str, str], more_than: int) -
     return Claim(text, verdict(judged), lead + "; ".join(texts) + ".")
 
 
-PARTS = tuple(
-    Part(
-        name,
-        f"On-line: one viewer's ratings, the {size} set of viewers",
-        load,
-        lambda config: config.targets,
-        partial(measure, which=which),
-        partial(show, which=which),
+def _parts(loads: tuple[Load, Load]) -> tuple[Part, ...]:
+    return tuple(
+        Part(
+            name,
+            f"On-line: one viewer's ratings, the {size} set of viewers",
+            load,
+            lambda config: config.targets,
+            partial(measure, which=which),
+            partial(show, which=which),
+        )
+        for which, (name, size, load) in enumerate(
+            zip(("movies-many", "movies-few"), ("larger", "smaller"), loads, strict=True)
+        )
     )
-    for which, (name, size, load) in enumerate(
-        (("movies-many", "larger", load_many), ("movies-few", "smaller", load_few))
-    )
-)
+
+
+PARTS = _parts((load_many, load_few))
+GIVEN = _parts((load_given_many, load_given_few))

@@ -92,13 +92,15 @@ def learners(steps: Sequence[float], **settings: Any) -> dict[str, OnlineRanker]
     }
 
 
-def progressive_losses(learner: OnlineRanker, X: Data, y: Ints) -> Floats:
+def progressive_losses(
+    learner: OnlineRanker, X: Data, y: Ints, n_ranks: int = len(RANKS)
+) -> Floats:
     """Return the loss of every round, predicted before its row is learned.
 
     NaN throughout if the run diverges, as Widrow-Hoff does when its step is too large.
     """
     try:
-        predicted = learner.progressive(X, y, classes=RANKS)
+        predicted = learner.progressive(X, y, classes=range(1, n_ranks + 1))
     except DataError:
         return np.full(len(y), np.nan)
     return np.asarray(np.abs(predicted - y), dtype=float)

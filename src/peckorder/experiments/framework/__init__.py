@@ -109,6 +109,9 @@ class Experiment:
         The configurations "quick", "full" and "paper".
     parts : tuple of Part
         In the order of the paper.
+    rating_parts : tuple of Part
+        The parts on ratings that a user gives, whose `load` is given their path in
+        place of a folder.
     departures : tuple of str
         Where the run differs from the paper, and why.
     """
@@ -118,11 +121,15 @@ class Experiment:
     citation: str
     presets: Mapping[str, Preset]
     parts: tuple[Part, ...]
+    rating_parts: tuple[Part, ...] = ()
     departures: tuple[str, ...] = ()
 
 
 def experiment_of(
-    package: str, config: Callable[..., Preset], parts: tuple[Part, ...]
+    package: str,
+    config: Callable[..., Preset],
+    parts: tuple[Part, ...],
+    rating_parts: tuple[Part, ...],
 ) -> Experiment:
     """Return the experiment of a package, with the presets and texts of `paper.toml`.
 
@@ -134,4 +141,4 @@ def experiment_of(
         for name, preset in paper["presets"].items()
     }
     texts = {key: paper[key] for key in ("name", "title", "citation", "departures")}
-    return Experiment(**texts, presets=presets, parts=parts)
+    return Experiment(**texts, presets=presets, parts=parts, rating_parts=rating_parts)

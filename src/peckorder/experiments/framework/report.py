@@ -36,13 +36,16 @@ def report(outcome: Outcome, command: str) -> Report:
     facts = (
         ("seed", str(outcome.seed)),
         ("preset", outcome.preset),
+        ("data", outcome.source),
         ("settings", settings),
         *((f"data of {result.part.name}", result.data) for result in outcome.parts),
         *outcome.versions.items(),
     )
     left_out = [r.part.title for r in outcome.parts if r.left_out]
     lead = f"{experiment.citation} Regenerated; ours beside the printed figures."
-    if outcome.preset == "quick":
+    if outcome.is_given:
+        lead += f" On {outcome.source}."
+    elif outcome.preset == "quick":
         lead += " A trial run on small synthetic data: its verdicts mean little."
     if left_out:
         lead += f" Left out because data are missing: {'; '.join(left_out)}."
@@ -76,9 +79,10 @@ def _section(result: PartOutcome) -> Section:
     )
 
 
-def stem_of(name: str, preset: str, seed: int) -> str:
+def stem_of(name: str, preset: str, seed: int, *, is_given: bool = False) -> str:
     """Return the stem of the names of a run's files, with the seed unless it is 0."""
-    return f"{name}-{preset}-seed{seed}" if seed else f"{name}-{preset}"
+    stem = f"{name}-{preset}-ratings" if is_given else f"{name}-{preset}"
+    return f"{stem}-seed{seed}" if seed else stem
 
 
 @entry_named("reproduce")
@@ -99,7 +103,7 @@ def write(outcome: Outcome, folder: Path, command: str) -> tuple[Path, ...]:
     tuple of Path
         The page, the results, and the times if any were measured.
     """
-    stem = stem_of(outcome.experiment.name, outcome.preset, outcome.seed)
+    stem = stem_of(outcome.experiment.name, outcome.preset, outcome.seed, is_given=outcome.is_given)
     page, results = folder / f"{stem}.html", folder / f"{stem}.json"
     written = [page, results]
     write_text(results, [json.dumps(outcome.results(), indent=1), "\n"])

@@ -6,7 +6,7 @@ import os
 import platform
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -27,6 +27,7 @@ from peckorder._core.validation import Rule, whole
 from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments.framework import Data, Experiment, Part, Preset, Shown, Values
+from peckorder.experiments.framework.given import describe_ratings, given_ranks, given_ratings
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 fingerprint = entry_named("experiments")(feedback.fingerprint)
@@ -152,7 +153,8 @@ class Outcome:
     """The result of a whole run.
 
     `n_resumed` repetitions were read from the journal of an interrupted run. If the
-    journal belonged to another run, it was renamed to `put_aside`.
+    journal belonged to another run, it was renamed to `put_aside`. `source` says what
+    the data are; `is_given` whether they are ratings that the user gave.
     """
 
     experiment: Experiment
@@ -162,6 +164,8 @@ class Outcome:
     parts: tuple[PartOutcome, ...]
     n_resumed: int = 0
     put_aside: Path | None = None
+    source: str = ""
+    is_given: bool = False
 
     @property
     def config(self) -> Preset:
@@ -188,6 +192,7 @@ class Outcome:
             "paper": self.experiment.citation,
             "preset": self.preset,
             "seed": self.seed,
+            "source": self.source,
             "settings": asdict(self.config),
             "versions": self.versions,
             "departures": list(self.experiment.departures),
@@ -214,6 +219,7 @@ def run(
     *,
     seed: int = 0,
     data: Path | None = None,
+    ratings: Path | None = None,
     journal: Path | None = None,
     jobs: int = 1,
     on_progress: Progress | None = None,
@@ -235,6 +241,10 @@ def run(
     data : Path or None, default=None
         Folder with the data sets. None: the one named by PECKORDER_DATA, then the
         cache of downloads.
+    ratings : Path or None, default=None
+        A file or folder of ratings, as `datasets.load_ratings` reads it: the parts on
+        ratings are run on these, at the sizes of the preset, and the other parts are
+        not run.
     journal : Path or None, default=None
         File of finished repetitions, from which the same run can resume. None: they
         are not stored.
@@ -257,6 +267,18 @@ def run(
     """
     check(experiment, preset, seed=seed, jobs=jobs)
     config = experiment.presets[preset]
+    source = "synthetic" if getattr(config, "synthetic", False) else "as published"
+    given_ratings.cache_clear()
+    given_ranks.cache_clear()
+    if ratings is not None:
+        data, source = ratings, describe_ratings(ratings)
+        config = replace(config, synthetic=False)
+        # What departures say of data is of those that were to be had.
+        lead = (
+            f"The data are {source}. Below, what is said of other data does not concern this run."
+        )
+        departures = (lead, *experiment.departures)
+        experiment = replace(experiment, parts=experiment.rating_parts, departures=departures)
     versions = {
         "peckorder": __version__,
         "code": _code(),
@@ -271,6 +293,7 @@ def run(
     if journal is not None:
         names = {"experiment": experiment.name, "preset": preset, "seed": seed}
         settings = asdict(config)
+        names["source"] = source
         book = Journal(journal, {**names, "settings": settings, "versions": versions})
         n_resumed, put_aside = len(book), book.put_aside
     outcomes, done = [], 0
@@ -287,7 +310,17 @@ def run(
         if book is not None:
             book.close()
     parts = tuple(outcomes)
-    return Outcome(experiment, preset, int(seed), versions, parts, n_resumed, put_aside)
+    return Outcome(
+        replace(experiment, presets={**experiment.presets, preset: config}),
+        preset,
+        int(seed),
+        versions,
+        parts,
+        n_resumed,
+        put_aside,
+        source,
+        ratings is not None,
+    )
 
 
 @entry_named("experiments")

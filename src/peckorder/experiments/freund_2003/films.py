@@ -19,6 +19,7 @@ from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import MinNormRegression, NearestRanker, damped_means
 from peckorder.datasets import load_movielens_1m, make_ratings
 from peckorder.experiments.framework import Values
+from peckorder.experiments.framework.given import given_ranks, require
 from peckorder.feedback import Ratings
 from peckorder.metrics import average_precision, coverage, disagreement, predicted_rank_of_top
 
@@ -62,7 +63,7 @@ class Config:
     fold_rounds: int
 
 
-SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
+FEWEST_IN_BIN = 20
 MEASURES = ("disagreement", "AP", "PROT", "coverage")
 DAMPING = 5.0
 BOOST, PLAIN = "RankBoost", "RankBoost, WeakLearn.3"
@@ -77,6 +78,30 @@ def load_films(config: Config, folder: Path | None) -> Ratings:
         films: Ratings = load_movielens_1m(folder).ratings
         return films
     return make_ratings(150, 160, density=0.25, min_per_user=10, random_state=0)
+
+
+def load_given(config: Config, path: Path | None) -> Ratings:
+    """Return the ratings that are given, if they have enough users for every figure."""
+    assert path is not None
+    films = given_ranks(path)
+    features = max(
+        *config.sizes, config.learner_features, config.feedback_features, config.idea_features
+    )
+    require(path, films.n_users, features + config.targets, "users")
+    return films
+
+
+def load_given_bins(config: Config, path: Path | None) -> Ratings:
+    """Return the same, if every bin has users, too."""
+    films = load_given(config, path)
+    assert path is not None
+    for limits in config.bins:
+        count = len(in_bin(films, np.arange(films.n_users), limits))
+        # Of whom features take their share.
+        kept = 1.0 - config.feedback_features / films.n_users
+        wanted = int(np.ceil(FEWEST_IN_BIN / kept))
+        require(path, count, wanted, f"users with {bin_name(limits)} ratings")
+    return films
 
 
 @dataclass(frozen=True)
@@ -150,6 +175,7 @@ class Viewers:
         self.deviations: Floats = np.sqrt(np.maximum(squares / count - self.means**2, 0.0))
         self.by_item = sparse.csr_array(table.T)
         self._table = table
+        self.scale: Floats = np.unique(table.data)
         self.density = float(np.diff(table.indptr).mean())
 
     def __len__(self) -> int:
@@ -216,7 +242,7 @@ class Tables:
 
     def neighbors(self, **settings: Any) -> NearestRanker:
         """Return the model of all viewers, nearest first."""
-        model = NearestRanker(ratings=SCALE, n_neighbors=len(self.viewers), **settings)
+        model = NearestRanker(ratings=self.viewers.scale, n_neighbors=len(self.viewers), **settings)
         model.fit(self.learnt, self.target.given)
         # Viewers who rated all of these films have the mean of all their ratings.
         has_all = ~np.isnan(self.learnt[:, model.neighbors_]).any(axis=0)
