@@ -38,6 +38,7 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
     __metadata_request__predict: ClassVar = ROUTED_TO_PREDICT
     __metadata_request__score: ClassVar = ROUTED_TO_SCORE
 
+    missing_labels: str
     _has_offset: bool
     _has_queries = False
 
@@ -130,10 +131,11 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         score : float
             1 at best.
         """
-        share = float(1.0 - disagreement(y, self.predict(X, offset=offset), qid=qid))
+        scores = self.predict(X, offset=offset)
+        wrong = disagreement(y, scores, qid=qid, missing_labels=self.missing_labels)
         if not isinstance(y, Preferences):
             self._warn_of_no_queries(qid)
-        return share
+        return 1.0 - float(wrong)
 
     def _warn_of_no_queries(self, qid: object) -> None:
         if qid is None and self._has_queries:

@@ -128,28 +128,33 @@ SHORT = "must be one number per row, 12 in all; got 11."
 FORM = "must be one number per row, of one row at least; got an array of shape"
 LETTERS = "['a', 'a', 'a', 'a', 'a', 'a', ...]"
 DATA = {
-    "grades": ({"y": Y[1:], "qid": None}, "y must be one grade per row, 12 in all; got 11."),
+    "grades": ({"y": Y[1:], "qid": None}, "y must be one number per row, 12 in all; got 11."),
     "grades and queries": (
         {"y": Y[1:], "qid": QID[1:]},
-        "y must be one grade per row, 12 in all; got 11.",
+        "y must be one number per row, 12 in all; got 11.",
     ),
     "no grades": ({"y": []}, "y must be at least one grade; got []."),
-    "NaN grade": ({"y": with_value(Y, np.nan)}, "y must be finite numbers; got nan in row 1."),
+    "NaN grade": (
+        {"y": with_value(Y, np.nan)},
+        "y must be finite numbers; got nan in row 1. If a missing label means no opinion on its "
+        "row, set missing_labels='skip'.",
+    ),
     "infinite grade": (
         {"y": with_value(Y, -np.inf)},
         "y must be finite numbers; got -inf in row 1.",
     ),
     "words": (
         {"y": [str(y) for y in Y]},
-        "y must be numbers or an ordered categorical; got '0' in place 0.",
+        "y must be numbers or an ordered categorical; got '0' in row 0.",
     ),
     "unordered": (
         {"y": pd.Categorical(Y.astype(str))},
-        "y must be numbers or an ordered categorical; got '0' in place 0.",
+        "y must be numbers or an ordered categorical; got '0' in row 0.",
     ),
     "missing category": (
         {"y": pd.Categorical([None, *Y[1:]], categories=[0, 1, 2], ordered=True)},
-        "y must be without missing grades; got None in row 0.",
+        "y must be without missing grades; got None in row 0. If a missing label means no opinion "
+        "on its row, set missing_labels='skip'.",
     ),
     "huge grades": (
         {"y": Y * 2**60},
@@ -245,7 +250,7 @@ def refused_fits():
         "target y is None)."
     )
     yield "no labels", {}, {"y": None, "qid": None}, ValueError(sentence)
-    sentence = "y must be one grade per row, 12 in all; got 11."
+    sentence = "y must be one number per row, 12 in all; got 11."
     yield "short labels with queries", {}, {"y": Y[1:]}, DataError(sentence)
     for name, options, given in QUERIES:
         sentence = f"{name} must be left out with Preferences, which know no queries; got one."

@@ -15,6 +15,7 @@ from peckorder.exceptions import DataError
 from peckorder.feedback import GradedRows, PairList
 from support.helpers import exactly
 
+ABSTAINS = "If a missing label means no opinion on its row, set missing_labels='skip'."
 CLICKS = Preferences([2, 2, 0], [0, 1, 1], [1, 3, 1])
 
 
@@ -245,7 +246,7 @@ REFUSED = {
     ),
     "nan label": (
         lambda: Preferences.from_labels([1.0, np.nan]),
-        "y must be finite numbers; got nan in row 1.",
+        f"y must be finite numbers; got nan in row 1. {ABSTAINS}",
     ),
     "sum of weights": (
         lambda: Preferences([1, 2], [0, 0], [1e308, 1e308]),
@@ -254,7 +255,7 @@ REFUSED = {
     "no grades": (lambda: Preferences.from_grades([]), "y must be at least one grade; got []."),
     "nan grade": (
         lambda: Preferences.from_grades([1.0, np.nan]),
-        "y must be finite numbers; got nan in row 1.",
+        f"y must be finite numbers; got nan in row 1. {ABSTAINS}",
     ),
     "infinite grade": (
         lambda: Preferences.from_grades([np.inf, 1.0], weight="gap"),
@@ -264,11 +265,11 @@ REFUSED = {
         lambda: Preferences.from_grades(
             pd.Categorical(["a", None], categories=["a", "b"], ordered=True)
         ),
-        "y must be without missing grades; got None in row 1.",
+        f"y must be without missing grades; got None in row 1. {ABSTAINS}",
     ),
     "grade in words": (
         lambda: Preferences.from_grades(["good", "poor"]),
-        "y must be numbers or an ordered categorical; got 'good' in place 0.",
+        "y must be numbers or an ordered categorical; got 'good' in row 0.",
     ),
     "grades too near": (
         lambda: Preferences.from_grades([2**53, 2**53 + 1]),

@@ -18,6 +18,7 @@ PAIRWISE = [
     metrics.root_mean_squared_difference,
     metrics.mean_absolute_difference,
 ]
+SKIPPED = "Rows without a label are left out by evaluate(..., missing_labels='skip')."
 DIFFERENCES = [metric.__name__ for metric in PAIRWISE if "difference" in metric.__name__]
 EVERY = (
     METRICS
@@ -47,7 +48,7 @@ def shape_of(name, shape):
 
 OF_COLUMNS = [
     ([0, 1, 2], [1.0, 2.0], "y_score must be as long as y_true, 3 rows; got 2."),
-    ([0, 1, np.nan], [1.0, 3.0, 2.0], "y_true must be finite; got nan in row 2."),
+    ([0, 1, np.nan], [1.0, 3.0, 2.0], f"y_true must be finite; got nan in row 2. {SKIPPED}"),
     ([0, 1, np.inf], [1.0, 3.0, 2.0], "y_true must be finite; got inf in row 2."),
     ([0, 1, -np.inf], [1.0, 3.0, 2.0], "y_true must be finite; got -inf in row 2."),
     ([], [], shape_of("y_true", (0,))),
@@ -96,7 +97,7 @@ def test_differences_that_are_not_finite_are_refused(name, truth, score, sentenc
 @pytest.mark.parametrize(
     ("truth", "score", "sentence"),
     [
-        ([None, 1], [1, 2], "y_true must be finite; got nan in row 0."),
+        ([None, 1], [1, 2], f"y_true must be finite; got nan in row 0. {SKIPPED}"),
         (1, 2, shape_of("y_true", ())),
         ([0, 1], ["10", "9"], "y_score must be numbers; got ['10', '9']."),
         ([[1], [2, 3]], [1, 2], "y_true must be numbers; got [[1], [2, 3]]."),

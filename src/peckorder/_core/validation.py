@@ -312,8 +312,8 @@ def masked_as_nan(X: MatrixLike) -> MatrixLike:
     return _without_fill(X)
 
 
-def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
-    """Return values as an array of floats without NaN."""
+def numbers(name: str, values: object, *, finite: bool = False, hint: str = "") -> Floats:
+    """Return values as an array of floats without NaN, for which `hint` knows a way."""
     unmasked(name, values)
     try:
         given = np.asarray(values)
@@ -341,8 +341,11 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
     if is_bad.any():
         row = int(np.argmax(is_bad))
         rule = "finite" if finite else "without gaps"
-        hint = "" if finite else " Fill them, with -inf to rank these rows last."
-        raise refusal(name, f"be {rule}", f"{float(array[row])!r} in row {row}", hint=hint)
+        if not finite:
+            hint = "Fill them, with -inf to rank these rows last."
+        value = float(array[row])
+        hint = hint if np.isnan(value) else ""
+        raise refusal(name, f"be {rule}", f"{value!r} in row {row}", hint=hint)
     return array
 
 

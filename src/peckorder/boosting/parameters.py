@@ -21,6 +21,7 @@ from peckorder._core.validation import (
 )
 from peckorder.boosting.run_rounds import Options
 from peckorder.boosting.tree_rounds import TreeSettings
+from peckorder.feedback import MISSING_LABELS
 from peckorder.metrics import metric_by_name
 from peckorder.trees.features import FEATURE_RULES
 from peckorder.trees.growing import TreeOptions
@@ -71,6 +72,7 @@ RULES: Final[Rules] = {
     "cumulative": boolean,
     "default": optional(finite),
     "missing": one_of("zero", "abstain"),
+    "missing_labels": MISSING_LABELS,
     "smoothing": Rule(
         "'auto' or a number >= 0", lambda value: str(value) == "auto" or not_negative.accepts(value)
     ),

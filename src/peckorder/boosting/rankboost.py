@@ -93,6 +93,9 @@ class RankBoost(ScoreEstimator, stored=True):
         it along with the threshold. Numbers other than 0 and 1 are for features.
     missing : {"zero", "abstain"}, default="zero"
         What entries mean that a sparse X does not store. NaN always abstains.
+    missing_labels : {"raise", "skip"}, default="raise"
+        What a missing label in `y` is (NaN, None, no category): refused; or no opinion on
+        its row, which `fit` and `score` then leave out.
     smoothing : "auto" or float, default="auto"
         Keeps alpha finite where a ranking errs on no pair: added to ``1 + r`` and
         ``1 - r``, half of it to W- and W+; "numeric" is cut where the others would
@@ -233,6 +236,7 @@ class RankBoost(ScoreEstimator, stored=True):
         cumulative: bool = True,
         default: float | None = None,
         missing: str = "zero",
+        missing_labels: str = "raise",
         smoothing: float | str = "auto",
         max_bins: int | None = None,
         query_weight: str = "pairs",
@@ -260,6 +264,7 @@ class RankBoost(ScoreEstimator, stored=True):
         self.cumulative = cumulative
         self.default = default
         self.missing = missing
+        self.missing_labels = missing_labels
         self.smoothing = smoothing
         self.max_bins = max_bins
         self.query_weight = query_weight
@@ -449,7 +454,12 @@ class RankBoost(ScoreEstimator, stored=True):
         self, y: ArrayLike | Preferences, qid: ArrayLike | None, n_rows: int
     ) -> Preferences:
         if not isinstance(y, Preferences):
-            return Preferences.of_labels(y, qid, n_rows=n_rows)
+            graded = Preferences.of_labels(
+                y, qid, n_rows=n_rows, missing_labels=self.missing_labels
+            )
+            if graded.last_row < 0:
+                raise refusal("y", "have a label in some row", "none")
+            return graded
         for name, is_given in (
             ("qid", qid is not None),
             ("query_weight", self.query_weight != "pairs"),

@@ -2,9 +2,12 @@
 
 # Names imported "as" themselves are for the other packages of the library.
 from peckorder.feedback._fingerprint import fingerprint as fingerprint
+from peckorder.feedback._labels_and_queries import MISSING_LABELS as MISSING_LABELS
 from peckorder.feedback._labels_and_queries import LabelColumn, Queries, read_labels
+from peckorder.feedback._labels_and_queries import Opinions as Opinions
 from peckorder.feedback._labels_and_queries import is_missing as is_missing
 from peckorder.feedback._labels_and_queries import missing_cells as missing_cells
+from peckorder.feedback._labels_and_queries import read_column as read_column
 from peckorder.feedback._labels_and_queries import read_grades as read_grades
 from peckorder.feedback._labels_and_queries import read_only as read_only
 from peckorder.feedback._pair_lists import GradedRows, PairList, Pairs

@@ -2,22 +2,25 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from reprlib import repr as short
-from typing import Any, Self, TypeVar, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.utils import column_or_1d
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Labels
-from peckorder._core.validation import check_distinct, check_whole, is_number, unmasked
+from peckorder._core.validation import check_distinct, check_whole, is_number, one_of, unmasked
+
+MISSING_LABELS = one_of("raise", "skip")
 
 _A = TypeVar("_A", bound=Array)
 # Up to this size, float64 represents every integer exactly.
 EXACT = 2.0**53
 # No float64 is as large, and Python refuses to print some of these integers.
 _TOO_LARGE = 2**1024
+_ABSTAINS = "If a missing label means no opinion on its row, set missing_labels='skip'."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,17 @@ class LabelColumn:
                 f"{len(self)} labels for {n_rows} rows",
                 error=ValueError,
             )
+
+    def labelled_rows(self) -> Ints | None:
+        """Return the rows that have a label; None if all have one."""
+        is_ordered = self.categories is not None
+        is_gap = self.values < 0 if is_ordered else missing_cells(self.values)
+        return np.flatnonzero(~is_gap) if is_gap.any() else None
+
+    def at(self, rows: Ints) -> "LabelColumn":
+        """Return the labels of some rows."""
+        values = self.values[rows]
+        return read_labels(values) if self.categories is None else replace(self, values=values)
 
     @property
     def is_numeric(self) -> bool:
@@ -125,15 +139,18 @@ def as_objects(values: Labels) -> Labels:
 
 def read_grades(y: Any, weight: str = "unit") -> Floats:
     """Return grades as float64, the positions of ordered categories."""
-    column = read_labels(y)
+    return _grades(read_labels(y), weight)
+
+
+def _grades(column: LabelColumn, weight: str, rows: Ints | None = None, hint: str = "") -> Floats:
+    """Return grades; those of `rows`, for the refusal to name."""
     values, rule = column.values, "finite numbers"
     if len(values) == 0:
         raise refusal("y", "be at least one grade", "[]")
     if column.categories is None and not column.is_numeric:
-        raise refusal(
-            "y", "be numbers or an ordered categorical", f"{short(column.label(0))} in place 0"
-        )
-    if column.categories is not None:
+        rule = "numbers or an ordered categorical"
+        is_grade = np.fromiter(map(is_number, values.tolist()), bool, len(values))
+    elif column.categories is not None:
         rule, is_grade = "without missing grades", values >= 0
     elif weight == "exponential":
         rule = "finite integers >= 0 if weight='exponential'"
@@ -145,7 +162,9 @@ def read_grades(y: Any, weight: str = "unit") -> Floats:
         is_grade = np.isfinite(values)
     if not is_grade.all():
         row = int(np.argmin(is_grade))
-        raise refusal("y", f"be {rule}", f"{column.label(row)!r} in row {row}")
+        hint = hint if is_missing(column.label(row)) else ""
+        got = f"{short(column.label(row))} in row {row if rows is None else rows[row]}"
+        raise refusal("y", f"be {rule}", got, hint=hint)
     return values.astype(np.float64)
 
 
@@ -184,7 +203,7 @@ class Queries:
         """
         if qid is None:
             return cls(np.array([0, n_rows or 0]), None, np.zeros(1, dtype=np.int64))
-        column = _column(name, qid)
+        column = read_column(name, qid)
         if n_rows is not None and len(column) != n_rows:
             raise refusal(name, f"be one value per row, {n_rows} in all", len(column))
         if column.dtype.kind in "OT":
@@ -232,7 +251,46 @@ class Queries:
         return self.restore(np.repeat(np.arange(len(self)), self.sizes))
 
 
-def _column(name: str, qid: Any) -> Labels:
+class Opinions(NamedTuple):
+    """The grades of rows; `rows` are those that have one, None for all `n_rows`."""
+
+    grade: Floats
+    rows: Ints | None
+    n_rows: int
+
+    @classmethod
+    def of(
+        cls, y: Any, missing_labels: str, weight: str = "unit", n_rows: int | None = None
+    ) -> Self:
+        """Read grades, of which missing ones are refused, or skipped."""
+        MISSING_LABELS.check("missing_labels", missing_labels)
+        column = read_labels(y)
+        rows = column.labelled_rows()
+        if rows is None:
+            grade = _grades(column, weight)
+        elif missing_labels == "raise":
+            grade = _grades(column, weight, hint=_ABSTAINS)
+        else:
+            grade = _grades(column.at(rows), weight, rows) if len(rows) else np.zeros(0)
+        if n_rows is not None and len(column) != n_rows:
+            raise refusal("y", f"be one number per row, {n_rows} in all", len(column))
+        return cls(grade, rows, len(column))
+
+    def in_full(self) -> tuple[Floats, Bools]:
+        """Return a grade for every row, 0 for want of one, and which rows have one."""
+        if self.rows is None:
+            return self.grade, np.ones(self.n_rows, dtype=bool)
+        grade, is_labelled = np.zeros(self.n_rows), np.zeros(self.n_rows, dtype=bool)
+        grade[self.rows], is_labelled[self.rows] = self.grade, True
+        return grade, is_labelled
+
+    def queries(self, qid: Any) -> Queries:
+        """Group the rows that have a grade by query."""
+        queries = Queries.of(qid, self.n_rows)
+        return queries if self.rows is None else Queries.of(queries.of_rows()[self.rows])
+
+
+def read_column(name: str, qid: Any) -> Labels:
     """Return the column as an array; missing numbers and dates are refused."""
     is_column = isinstance(qid, Iterable) and not isinstance(
         qid, str | bytes | Mapping | set | frozenset

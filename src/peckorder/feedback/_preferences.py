@@ -12,7 +12,7 @@ from peckorder._core.errors import entry, refusal, unnamed
 from peckorder._core.text_files import Source
 from peckorder._core.typing import Floats, Frame, Ints, Labels, PathLike
 from peckorder._core.validation import is_number, not_negative, one_of, unmasked
-from peckorder.feedback._labels_and_queries import Queries, read_grades, read_only
+from peckorder.feedback._labels_and_queries import Opinions, read_only
 from peckorder.feedback._pair_lists import GradedRows, PairList, Pairs, Part, with_first_rows
 from peckorder.feedback._pairs_by_id import (
     PairColumns,
@@ -119,7 +119,13 @@ class Preferences:
         object.__setattr__(self, "parts", _checked((part,), "weight"))
 
     @classmethod
-    def from_grades(cls, y: ArrayLike, qid: ArrayLike | None = None, weight: str = "unit") -> Self:
+    def from_grades(
+        cls,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        weight: str = "unit",
+        missing_labels: str = "raise",
+    ) -> Self:
         """Prefer every row to those of its query that have a lower grade.
 
         The weight of a pair with grades g1 > g0 is 1, g1 - g0 or 2**g1 - 2**g0.
@@ -135,6 +141,9 @@ class Preferences:
         weight : {"unit", "gap", "exponential"}, default="unit"
             Whether the weight of a pair is 1, g1 - g0 or 2**g1 - 2**g0; the last is for
             grades that are integers >= 0.
+        missing_labels : {"raise", "skip"}, default="raise"
+            Whether NaN, None or no category in `y` is refused, or means no opinion: such
+            rows form no pair.
 
         Returns
         -------
@@ -153,10 +162,12 @@ class Preferences:
         >>> len(Preferences.from_grades(np.arange(100_000.0)))
         4999950000
         """
-        return cls.of_labels(y, qid, weight)
+        return cls.of_labels(y, qid, weight, missing_labels=missing_labels)
 
     @classmethod
-    def from_labels(cls, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
+    def from_labels(
+        cls, y: ArrayLike, qid: ArrayLike | None = None, missing_labels: str = "raise"
+    ) -> Self:
         """Return every two rows of a query as a pair whose size is y1 - y0.
 
         Rows of equal labels are pairs of size 0. The sums over pairs in the losses of
@@ -169,6 +180,8 @@ class Preferences:
         qid : array-like of shape (n_rows,), default=None
             The query of each row; rows of different queries form no pair. None: one
             query of all rows.
+        missing_labels : {"raise", "skip"}, default="raise"
+            As in `from_grades`.
 
         Returns
         -------
@@ -184,8 +197,8 @@ class Preferences:
         >>> better.tolist(), worse.tolist(), margins.sizes().tolist()
         ([0, 2, 2], [1, 1, 0], [1.5, 1.5, 0.0])
         """
-        label = read_grades(y)
-        queries = Queries.of(qid, len(label))
+        opinions = Opinions.of(y, missing_labels)
+        label, queries = opinions.grade, opinions.queries(qid)
         order = np.lexsort((label, queries.of_rows()))
         # A row is paired with all that stand before it in its query.
         starts = np.repeat(queries.offsets[:-1], queries.sizes)
@@ -196,7 +209,8 @@ class Preferences:
             raise refusal("y", "have finite differences", "an overflow")
         weight = read_only(np.ones(len(better)))
         pairs = Pairs(read_only(order[better]), read_only(order[worse]), weight)
-        return cls._of((PairList(pairs, read_only(size)),))
+        part = PairList(pairs, read_only(size))
+        return cls._of((part if opinions.rows is None else part.renumbered(opinions.rows),))
 
     @classmethod
     def from_frame(
@@ -313,13 +327,18 @@ class Preferences:
     @classmethod
     @unnamed
     def of_labels(
-        cls, y: ArrayLike, qid: ArrayLike | None, weight: str = "unit", n_rows: int | None = None
+        cls,
+        y: ArrayLike,
+        qid: ArrayLike | None,
+        weight: str = "unit",
+        n_rows: int | None = None,
+        missing_labels: str = "raise",
     ) -> Self:
         """Return the same as `from_grades`, for authors of estimators.
 
         Parameters
         ----------
-        y, qid, weight
+        y, qid, weight, missing_labels
             As in `from_grades`.
         n_rows : int or None, default=None
             The required number of labels, if known.
@@ -336,13 +355,12 @@ class Preferences:
         1
         """
         _KINDS.check("weight", weight)
-        grade = read_grades(y, weight)
-        if n_rows is not None and len(grade) != n_rows:
-            raise refusal("y", f"be one grade per row, {n_rows} in all", len(grade))
-        queries = Queries.of(qid, len(grade))
+        opinions = Opinions.of(y, missing_labels, weight, n_rows)
+        grade, queries = opinions.grade, opinions.queries(qid)
         order = np.lexsort((grade, queries.of_rows()))
         offsets = read_only(queries.offsets.copy())
         part = GradedRows(read_only(order), read_only(grade[order]), offsets, weight)
+        part = part if opinions.rows is None else part.renumbered(opinions.rows)
         return cls._of(_checked((part,), "y"))
 
     @classmethod

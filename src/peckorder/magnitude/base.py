@@ -23,7 +23,7 @@ from peckorder._core.validation import (
     read_matrix,
     rows_without_gaps,
 )
-from peckorder.feedback import Preferences, Queries, read_grades
+from peckorder.feedback import MISSING_LABELS, Opinions, Preferences, Queries
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.pair_solve import TrainingPairs
 from peckorder.magnitude.mprank_solver.pairs import PairWeights
@@ -38,7 +38,10 @@ from peckorder.similarity.parameters import KERNEL_RULES
 Kernel: TypeAlias = str | Callable[..., Any]
 Training: TypeAlias = TrainingRows | TrainingPairs
 AnyTraining = TypeVar("AnyTraining", TrainingRows, TrainingPairs)
-RULES: Final[Rules] = {name: KERNEL_RULES[name] for name in ("kernel", "gamma", "degree", "coef0")}
+RULES: Final[Rules] = {
+    **{name: KERNEL_RULES[name] for name in ("kernel", "gamma", "degree", "coef0")},
+    "missing_labels": MISSING_LABELS,
+}
 
 
 @entry
@@ -52,6 +55,7 @@ class MagnitudeModel(ScoreEstimator):
     gamma: float | None
     degree: int
     coef0: float
+    missing_labels: str
 
     _stored_fields: ClassVar = MAGNITUDE
 
@@ -166,13 +170,14 @@ class MagnitudeModel(ScoreEstimator):
         *,
         reset: bool,
     ) -> TrainingRows:
-        """Check data, and leave out rows of zero weight."""
-        checks_later = self.kernel == "precomputed" and sample_weight is None
+        """Check data, and leave out rows without a label, or of zero weight."""
+        keeps_all = sample_weight is None and self.missing_labels == "raise"
+        checks_later = self.kernel == "precomputed" and keeps_all
         rows = self._rows(X, reset=reset, checks_later=checks_later)
         n_rows = rows.shape[0]
-        y = read_grades(y, "unit")
-        if len(y) != n_rows:
-            raise refusal("y", f"be one number per row, {n_rows} in all", len(y))
+        y, is_kept = Opinions.of(y, self.missing_labels, n_rows=n_rows).in_full()
+        if not is_kept.any():
+            raise refusal("y", "have a label in some row", "none")
         weight = checked_weight(sample_weight, n_rows)
         if offset is not None:
             offset = checked_offset(offset, n_rows).copy()
@@ -182,8 +187,9 @@ class MagnitudeModel(ScoreEstimator):
         kept: slice | Ints = slice(None)
         if weight is not None:
             weight = weight.copy()
-        if weight is not None and not weight.all():
-            kept = np.flatnonzero(weight)
+            is_kept &= weight > 0
+        if not is_kept.all():
+            kept = np.flatnonzero(is_kept)
             if len(kept) == 0:
                 raise refusal(
                     "sample_weight",
@@ -191,7 +197,8 @@ class MagnitudeModel(ScoreEstimator):
                     "zero for all (there must be at least one non-zero sample weight)",
                 )
             rows, is_copy = rows[kept], True
-            y, label, weight = y[kept], label[kept], weight[kept]
+            y, label = y[kept], label[kept]
+            weight = None if weight is None else weight[kept]
             offset = None if offset is None else offset[kept]
             query = np.unique(query[kept], return_inverse=True)[1]
         weights = QueryWeights.of(query, weight)

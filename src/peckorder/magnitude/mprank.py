@@ -243,6 +243,9 @@ class MPRank(SquaredModel, stored=True):
         For iterative solvers. Errors of scores go with its root.
     max_iter : int, default=1000
         The most iterations, or passes.
+    missing_labels : {"raise", "skip"}, default="raise"
+        What a missing label in `y` is (NaN, None, no category): refused; or no opinion on
+        its row, which `fit`, `partial_fit` and `score` then leave out.
 
     Attributes
     ----------
@@ -356,6 +359,7 @@ class MPRank(SquaredModel, stored=True):
         stopping: str = "gap",
         tol: float = 1e-10,
         max_iter: int = 1000,
+        missing_labels: str = "raise",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -367,6 +371,7 @@ class MPRank(SquaredModel, stored=True):
         self.stopping = stopping
         self.tol = tol
         self.max_iter = max_iter
+        self.missing_labels = missing_labels
 
     @available_if(_has_partial_fit)  # type: ignore[untyped-decorator]
     def partial_fit(

@@ -58,6 +58,9 @@ class MPRankCV(SquaredModel, stored=True):
         the squared cost without queries or weights: some tenths to two percent too
         small with 80 rows, less than half a percent with 320; useless below 40 rows
         and a large C.
+    missing_labels : {"raise", "skip"}, default="raise"
+        What a missing label in `y` is (NaN, None, no category): refused; or no opinion on
+        its row, which `fit` and `score` then leave out.
 
     Attributes
     ----------
@@ -118,6 +121,7 @@ class MPRankCV(SquaredModel, stored=True):
         cost: str = "squared",
         keep: str = "auto",
         method: str = "exact",
+        missing_labels: str = "raise",
     ) -> None:
         self.Cs = Cs
         self.gammas = gammas
@@ -127,6 +131,7 @@ class MPRankCV(SquaredModel, stored=True):
         self.cost = cost
         self.keep = keep
         self.method = method
+        self.missing_labels = missing_labels
 
     def _fit(self, training: TrainingRows) -> None:
         gammas = [None] if self.gammas is None else list(self.gammas)

@@ -91,6 +91,9 @@ class SVRank(MagnitudeModel, stored=True):
         scores go with its root.
     max_iter : int, default=1000
         The most iterations.
+    missing_labels : {"raise", "skip"}, default="raise"
+        What a missing label in `y` is (NaN, None, no category): refused; or no opinion on
+        its row, which `fit` and `score` then leave out.
 
     Attributes
     ----------
@@ -184,6 +187,7 @@ class SVRank(MagnitudeModel, stored=True):
         coef0: float = 1.0,
         tol: float = 1e-6,
         max_iter: int = 1000,
+        missing_labels: str = "raise",
     ) -> None:
         self.C = C
         self.epsilon = epsilon
@@ -196,6 +200,7 @@ class SVRank(MagnitudeModel, stored=True):
         self.coef0 = coef0
         self.tol = tol
         self.max_iter = max_iter
+        self.missing_labels = missing_labels
 
     def _fit(self, training: TrainingRows) -> None:
         weights = training.weights

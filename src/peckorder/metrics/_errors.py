@@ -8,6 +8,7 @@ from peckorder._core.typing import Floats, VectorLike
 from peckorder._core.validation import numbers, weights
 from peckorder.feedback import Queries
 from peckorder.metrics._lists import (
+    SKIPPED,
     MetricValue,
     WeightsOfQueries,
     check_lengths,
@@ -127,7 +128,7 @@ def truth_and_error(
     y_true: ArrayLike, y_score: ArrayLike, name: str = "y_score"
 ) -> tuple[Floats, Floats]:
     """Return the truths, and by how much scores are above them; squares are finite."""
-    truth = numbers("y_true", y_true, finite=True)
+    truth = numbers("y_true", y_true, finite=True, hint=SKIPPED)
     score = numbers(name, y_score, finite=True)
     check_lengths(len(truth), **{name: len(score)})
     return truth, errors_of(truth, score, name)

@@ -12,7 +12,13 @@ from peckorder._core.errors import entry, entry_named, refusal, requiring
 from peckorder._core.typing import Floats, Frame, Ints, Labels, VectorLike
 from peckorder._core.validation import optional, whole
 from peckorder.feedback import Preferences, Queries
-from peckorder.metrics._lists import UNDEFINED, RankedLists, WeightsOfQueries, query_weights
+from peckorder.metrics._lists import (
+    UNDEFINED,
+    RankedLists,
+    WeightsOfQueries,
+    labelled,
+    query_weights,
+)
 from peckorder.metrics._names import Metric, metrics_by_name
 from peckorder.metrics._preferences import Units
 from peckorder.metrics._resampling import chances, intervals, weighted_means
@@ -136,6 +142,7 @@ def evaluate(
     sample_weight: ArrayLike | None = None,
     undefined: str = "skip",
     query_weight: WeightsOfQueries = None,
+    missing_labels: str = "raise",
     n_bootstrap: int = 1000,
     random_state: int | None = 0,
 ) -> Evaluation:
@@ -163,6 +170,9 @@ def evaluate(
         For metrics of pairs, a pair weighing the product of its rows' weights, "tau",
         "disagreement", "misranking", "msd", "rmsd", "mad"; and for those of rows,
         "rmse", "mae", "qwk", "macro_mae". Places in a list have no weights.
+    missing_labels : {"raise", "skip"}, default="raise"
+        What a missing truth is (NaN or None): refused; or no opinion on its row, which is
+        then left out, as if the list had been without it ("condensed lists").
     n_bootstrap : int, default=1000
         Samples of the queries, drawn with replacement, for the intervals.
     random_state : int or None, default=0
@@ -192,6 +202,8 @@ def evaluate(
         for metric in metrics:
             metric.check_weighable()
     UNDEFINED.check("undefined", undefined)
+    columns = {"y_score": y_score, "docid": docid, "sample_weight": sample_weight}
+    y_true, qid, y_score, docid, sample_weight = labelled(missing_labels, y_true, qid, **columns)
     if isinstance(qid, Iterator):
         qid = list(qid)  # it is read more than once
     if isinstance(y_true, Preferences):

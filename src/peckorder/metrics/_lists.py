@@ -16,10 +16,12 @@ from peckorder._core.errors import refusal, warn
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, n_cores, share
 from peckorder._core.typing import Array, Floats, Ints, Labels, VectorLike
 from peckorder._core.validation import numbers, one_of, unmasked, weights
-from peckorder.feedback import Queries
+from peckorder.feedback import MISSING_LABELS, Preferences, Queries, read_column, read_labels
 
 TIES = one_of("expected", "best", "worst", "order", "docid")
 UNDEFINED = one_of("skip", "zero", "raise")
+# For those who have NaN among truths.
+SKIPPED = "Rows without a label are left out by evaluate(..., missing_labels='skip')."
 
 # What a metric returns: a float or, if `per_query`, an array of one value per query.
 MetricValue: TypeAlias = Any
@@ -61,7 +63,7 @@ class RankedLists:
         if isinstance(y_true, cls):
             return y_true
         TIES.check("ties", ties)
-        truth = numbers("y_true", y_true, finite=True)
+        truth = numbers("y_true", y_true, finite=True, hint=SKIPPED)
         score = numbers("y_score", y_score)
         check_lengths(len(truth), y_score=len(score))
         queries = Queries.of(qid, len(truth))
@@ -101,6 +103,29 @@ class RankedLists:
         for first, last in pairwise(offsets.tolist()):
             ordered[first:last].sort()
         return np.negative(ordered, out=ordered)
+
+
+def labelled(missing_labels: str, y_true: Any, qid: Any, **columns: Any) -> tuple[Any, ...]:
+    """Return columns, of which rows without a label are left out if they are to be skipped."""
+    MISSING_LABELS.check("missing_labels", missing_labels)
+    given = y_true, qid, *columns.values()
+    if missing_labels == "raise" or isinstance(y_true, Preferences):
+        return given
+    labels = read_labels(y_true, "y_true")
+    rows, n_rows = labels.labelled_rows(), len(labels)
+    if rows is None or labels.categories is not None:
+        return given
+    if len(rows) == 0:
+        raise refusal("y_true", "have a label in some row", "none")
+    arrays = {
+        name: None if c is None else np.asarray(unmasked(name, c)) for name, c in columns.items()
+    }
+    arrays["qid"] = None if qid is None else read_column("qid", qid)
+    check_lengths(
+        n_rows, **{name: len(array) for name, array in arrays.items() if array is not None}
+    )
+    kept = {name: None if array is None else array[rows] for name, array in arrays.items()}
+    return labels.at(rows).values, kept.pop("qid"), *kept.values()
 
 
 def check_lengths(n_rows: int, **lengths: int) -> None:

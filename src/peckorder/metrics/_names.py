@@ -13,9 +13,9 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, MatrixLike, Predictor, VectorLike
 from peckorder._core.validation import did_you_mean
-from peckorder.feedback import Preferences
+from peckorder.feedback import MISSING_LABELS, Preferences
 from peckorder.metrics._errors import mae, rmse
-from peckorder.metrics._lists import RankedLists
+from peckorder.metrics._lists import RankedLists, labelled
 from peckorder.metrics._ordinal import macro_mae, quadratic_weighted_kappa
 from peckorder.metrics._pairs import (
     disagreement,
@@ -159,9 +159,14 @@ class Metric:
             )
 
     def mean(
-        self, y_true: ArrayLike | Preferences, y_score: ArrayLike, qid: VectorLike | None
+        self,
+        y_true: ArrayLike | Preferences,
+        y_score: ArrayLike,
+        qid: VectorLike | None,
+        missing_labels: str = "raise",
     ) -> float:
         """Return the mean over queries."""
+        y_true, qid, y_score = labelled(missing_labels, y_true, qid, y_score=y_score)
         return float(self.kind.function(y_true, y_score, qid=qid, **self.options))
 
 
@@ -243,6 +248,8 @@ class MetricScorer:
     ----------
     name : str
         As in `evaluate`.
+    missing_labels : {"raise", "skip"}, default="raise"
+        As in `evaluate`.
 
     Examples
     --------
@@ -254,10 +261,12 @@ class MetricScorer:
     """
 
     name: str
+    missing_labels: str = "raise"
     _metric: Metric = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         metric = metric_by_name(self.name)
+        MISSING_LABELS.check("missing_labels", self.missing_labels)
         object.__setattr__(self, "name", str(self.name))
         object.__setattr__(self, "_metric", metric)
 
@@ -280,7 +289,7 @@ class MetricScorer:
         options = {} if offset is None else {"offset": offset}
         predicted = estimator.predict(X, **options)
         self._check_numbers(f"what {type(estimator).__name__} predicts", predicted)
-        value = self._metric.mean(y, predicted, qid)
+        value = self._metric.mean(y, predicted, qid, self.missing_labels)
         return value if self._metric.kind.larger_is_better else -value
 
     def get_metadata_routing(self) -> MetadataRequest:
@@ -291,10 +300,12 @@ class MetricScorer:
         return requests
 
     def __repr__(self) -> str:
-        return f"scorer({self.name!r})"
+        if self.missing_labels == "raise":
+            return f"scorer({self.name!r})"
+        return f"scorer({self.name!r}, missing_labels={self.missing_labels!r})"
 
-    def __reduce__(self) -> tuple[type["MetricScorer"], tuple[str]]:
-        return type(self), (self.name,)
+    def __reduce__(self) -> tuple[type["MetricScorer"], tuple[str, str]]:
+        return type(self), (self.name, self.missing_labels)
 
     def _check_numbers(self, what: str, values: ArrayLike) -> None:
         """Refuse classes that are text, whose order is unknown."""
@@ -311,7 +322,7 @@ class MetricScorer:
             )
 
 
-def scorer(name: str) -> MetricScorer:
+def scorer(name: str, missing_labels: str = "raise") -> MetricScorer:
     """Return a scorer for `cross_validate`, `GridSearchCV` and the like.
 
     Metrics of which less is better are negated. Rows are ranked by what `predict`
@@ -322,6 +333,8 @@ def scorer(name: str) -> MetricScorer:
     ----------
     name : str
         As in `evaluate`: "ndcg@10", "ap(top)", "disagreement", ...
+    missing_labels : {"raise", "skip"}, default="raise"
+        As in `evaluate`.
 
     Returns
     -------
@@ -339,4 +352,4 @@ def scorer(name: str) -> MetricScorer:
     >>> cross_val_score(LinearRegression(), X, y, cv=2, scoring=scorer("tau"))
     array([1., 1.])
     """
-    return MetricScorer(name)
+    return MetricScorer(name, missing_labels)

@@ -14,6 +14,7 @@ from peckorder.metrics._lists import (
     MetricValue,
     RankedLists,
     WeightsOfQueries,
+    labelled,
     mean_over_queries,
     row_weights,
 )
@@ -40,6 +41,7 @@ def disagreement(
     per_query: bool = False,
     undefined: str = "skip",
     query_weight: WeightsOfQueries = None,
+    missing_labels: str = "raise",
 ) -> MetricValue:
     """Return the share of pairs that are ranked the wrong way.
 
@@ -73,6 +75,9 @@ def disagreement(
     query_weight : mapping or array-like of shape (n_queries,), default=None
         Weights of the queries in the mean, by their ids or in the order of their first
         rows.
+    missing_labels : {"raise", "skip"}, default="raise"
+        What a missing truth is (NaN or None): refused; or no opinion on its row, which is
+        then left out.
 
     Returns
     -------
@@ -89,7 +94,7 @@ def disagreement(
     >>> disagreement(Preferences([2, 1], [0, 0], weight=[3, 1]), [2, 2, 1])
     0.875
     """
-    queries, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight)
+    queries, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight, missing_labels)
     value = _share(counts, _OF_TIES.get(ties, 0.0))
     return mean_over_queries(queries, value, _PAIR, per_query, undefined, query_weight)
 
@@ -104,6 +109,7 @@ def misranking(
     per_query: bool = False,
     undefined: str = "skip",
     query_weight: WeightsOfQueries = None,
+    missing_labels: str = "raise",
 ) -> MetricValue:
     """Return the share of pairs that are not ranked the right way: ties are wrong.
 
@@ -112,7 +118,8 @@ def misranking(
 
     Parameters
     ----------
-    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight
+    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight,
+    missing_labels
         As in `disagreement`.
 
     Returns
@@ -126,7 +133,7 @@ def misranking(
     >>> misranking([0, 1, 2], [0.1, 0.3, 0.3])
     0.3333333333333333
     """
-    queries, counts = _pairs(y_true, y_score, qid, "expected", None, sample_weight)
+    queries, counts = _pairs(y_true, y_score, qid, "expected", None, sample_weight, missing_labels)
     value = _share(counts, 1.0)
     return mean_over_queries(queries, value, _PAIR, per_query, undefined, query_weight)
 
@@ -143,6 +150,7 @@ def kendall_tau(
     per_query: bool = False,
     undefined: str = "skip",
     query_weight: WeightsOfQueries = None,
+    missing_labels: str = "raise",
 ) -> MetricValue:
     """Return Kendall's tau over the pairs whose truths differ.
 
@@ -151,7 +159,8 @@ def kendall_tau(
 
     Parameters
     ----------
-    y_true, y_score, qid, ties, docid, sample_weight, per_query, undefined, query_weight
+    y_true, y_score, qid, ties, docid, sample_weight, per_query, undefined,
+    query_weight, missing_labels
         As in `disagreement`.
 
     Returns
@@ -165,7 +174,7 @@ def kendall_tau(
     >>> kendall_tau([1, 2, 3, 4], [1, 3, 2, 4])
     0.6666666666666667
     """
-    queries, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight)
+    queries, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight, missing_labels)
     value = 1.0 - 2.0 * _share(counts, _OF_TIES.get(ties, 0.0))
     return mean_over_queries(queries, value, _PAIR, per_query, undefined, query_weight)
 
@@ -180,6 +189,7 @@ def mean_squared_difference(
     per_query: bool = False,
     undefined: str = "skip",
     query_weight: WeightsOfQueries = None,
+    missing_labels: str = "raise",
 ) -> MetricValue:
     """Return by how much the differences of scores miss those of truths, squared.
 
@@ -190,7 +200,8 @@ def mean_squared_difference(
 
     Parameters
     ----------
-    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight
+    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight,
+    missing_labels
         As in `disagreement`.
 
     Returns
@@ -204,7 +215,7 @@ def mean_squared_difference(
     >>> mean_squared_difference([1, 2, 3], [11, 12, 14])
     0.4444444444444444
     """
-    queries, squared, _ = _differences(y_true, y_score, qid, sample_weight)
+    queries, squared, _ = _differences(y_true, y_score, qid, sample_weight, missing_labels)
     return mean_over_queries(queries, squared, SOME_WEIGHT, per_query, undefined, query_weight)
 
 
@@ -218,6 +229,7 @@ def root_mean_squared_difference(
     per_query: bool = False,
     undefined: str = "skip",
     query_weight: WeightsOfQueries = None,
+    missing_labels: str = "raise",
 ) -> MetricValue:
     """Return the root of `mean_squared_difference` of each query.
 
@@ -225,7 +237,8 @@ def root_mean_squared_difference(
 
     Parameters
     ----------
-    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight
+    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight,
+    missing_labels
         As in `disagreement`.
 
     Returns
@@ -239,7 +252,7 @@ def root_mean_squared_difference(
     >>> root_mean_squared_difference([1, 2, 3], [11, 12, 14])
     0.6666666666666666
     """
-    queries, squared, _ = _differences(y_true, y_score, qid, sample_weight)
+    queries, squared, _ = _differences(y_true, y_score, qid, sample_weight, missing_labels)
     value = np.sqrt(squared)
     return mean_over_queries(queries, value, SOME_WEIGHT, per_query, undefined, query_weight)
 
@@ -254,6 +267,7 @@ def mean_absolute_difference(
     per_query: bool = False,
     undefined: str = "skip",
     query_weight: WeightsOfQueries = None,
+    missing_labels: str = "raise",
 ) -> MetricValue:
     """Return by how much the differences of scores miss those of truths.
 
@@ -262,7 +276,8 @@ def mean_absolute_difference(
 
     Parameters
     ----------
-    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight
+    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight,
+    missing_labels
         As in `disagreement`.
 
     Returns
@@ -276,7 +291,7 @@ def mean_absolute_difference(
     >>> mean_absolute_difference([1, 2, 3], [11, 12, 14])
     0.4444444444444444
     """
-    queries, _, absolute = _differences(y_true, y_score, qid, sample_weight)
+    queries, _, absolute = _differences(y_true, y_score, qid, sample_weight, missing_labels)
     return mean_over_queries(queries, absolute, SOME_WEIGHT, per_query, undefined, query_weight)
 
 
@@ -287,9 +302,13 @@ def _pairs(
     ties: str,
     docid: VectorLike | None,
     weights: ArrayLike | None,
+    missing_labels: str,
 ) -> tuple[Queries, Floats]:
     """Return the weight of pairs per query: wrong, tied, all."""
     TIES.check("ties", ties)
+    y_true, qid, y_score, docid, weights = labelled(
+        missing_labels, y_true, qid, y_score=y_score, docid=docid, sample_weight=weights
+    )
     if isinstance(y_true, Preferences):
         return order_counts(y_true, y_score, qid, ties, docid, weights)
     # The best and the worst order are the extremes of ties: no need to sort by them.
@@ -358,8 +377,12 @@ def _differences(
     y_score: ArrayLike,
     qid: VectorLike | None,
     weights: ArrayLike | None,
+    missing_labels: str,
 ) -> tuple[Queries, Floats, Floats]:
     """Return the mean squared and the mean absolute difference per query."""
+    y_true, qid, y_score, weights = labelled(
+        missing_labels, y_true, qid, y_score=y_score, sample_weight=weights
+    )
     if isinstance(y_true, Preferences):
         return size_errors(y_true, y_score, qid, weights)
     truth, error = truth_and_error(y_true, y_score)
