@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 import peckorder
-from peckorder import MPRank, MPRankCV, PRank, Ratings
+from peckorder import MPRank, MPRankCV, PRank, Preferences, Ratings
 from peckorder.collaborative import PersonalRanker
 from peckorder.tables.answers import Cuts, LabelScale
 from peckorder.trees.forest import Forest
@@ -260,6 +260,15 @@ def test_queries_and_weights_of_a_kernel_model_are_kept(tmp_path):
     loaded = saved_and_loaded(model, tmp_path)
     mine, theirs = (m.leave_pair_out_error(keep="C_prime") for m in (model, loaded))
     assert mine == theirs
+
+
+def test_preferences_of_a_kernel_model_are_kept(tmp_path):
+    pairs = Preferences([1, 2, 3], [5, 6, 5], weight=[1, 2, 0.3], size=[2, 0, 1])
+    model = MPRank(kernel="rbf").fit(X, pairs, offset=0.1 * RELEVANCE)
+    loaded = saved_and_loaded(model, tmp_path)
+    for cost in ("squared", "absolute", "misranking"):
+        assert loaded.leave_pair_out_error(cost) == model.leave_pair_out_error(cost)
+        assert loaded.leave_row_out_error(cost) == model.leave_row_out_error(cost)
 
 
 def test_a_parameter_that_a_file_does_not_know_has_its_default(tmp_path):

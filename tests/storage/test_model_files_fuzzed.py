@@ -29,7 +29,7 @@ def methods(model):
     for name in dir(model):
         if not name.startswith("_"):
             value = getattr(model, name, None)
-            if name.startswith("leave_"):
+            if name.startswith("leave_") and callable(value):
                 value()
 
 

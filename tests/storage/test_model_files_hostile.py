@@ -378,6 +378,21 @@ HOSTILE = {
         fill(-1.0, 0, "sample", "weight"),
         "in which state.sample.weight must be positive",
     ),
+    "a pair of one row": (
+        "mprank-preferences-rbf",
+        scribble(fill(1, 0, "pairs", "better"), fill(1, 0, "pairs", "worse")),
+        "in which state.pairs.better must be pairs of rows, each in some pair",
+    ),
+    "a pair of a weight below zero": (
+        "mprank-preferences-rbf",
+        fill(-1.0, 0, "pairs", "root"),
+        "in which state.pairs.root must be positive, 1 at most",
+    ),
+    "a pair of a row that is not there": (
+        "mprank-preferences-rbf",
+        fill(48, 0, "pairs", "worse"),
+        r"in which state.pairs.worse must be from 0 to below \d+",
+    ),
     "a row of a fit that is not there": (
         "mprank-rbf",
         fill(48, -1, "kept"),

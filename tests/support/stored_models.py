@@ -59,6 +59,9 @@ RATINGS = Ratings(
 )
 
 
+PAIRS = Preferences([1, 2, 3, 40], [5, 6, 5, 2], weight=[1.0, 2.0, 1.0, 3.0], size=[2, 0, 1, 3])
+
+
 class Case(NamedTuple):
     """How a model is fitted, what it is asked, and how it is taught more, if it can."""
 
@@ -98,9 +101,11 @@ def _given_kernel(model: Any) -> Case:
     return Case(lambda: model.fit(K, y), lambda m: [m.predict(NEW @ X.T)])
 
 
-def _scored(model: Any, rows: Any = X, go_on: Any = None, **options: Any) -> Case:
+def _scored(
+    model: Any, rows: Any = X, go_on: Any = None, y: Any = RELEVANCE, **options: Any
+) -> Case:
     return Case(
-        lambda: model.fit(rows, RELEVANCE, **options),
+        lambda: model.fit(rows, y, **options),
         lambda m: [m.predict(NEW), m.predict(sparse.csr_array(NEW))],
         go_on,
     )
@@ -273,6 +278,12 @@ CASES: dict[str, Case] = {
     "mprank-cv-rbf": _scored(MPRankCV(Cs=(1.0, 10.0), gammas=[0.1, 1.0], kernel="rbf")),
     "svrank": _scored(SVRank(C=10.0, power=2)),
     "svrank-rbf": _scored(SVRank(C=10.0, power=2, **_rbf), sample_weight=WEIGHT),
+    "mprank-preferences": _scored(MPRank(C=10.0), y=PAIRS),
+    "mprank-preferences-rbf": _scored(MPRank(C=10.0, **_rbf), y=PAIRS),
+    "mprank-cv-preferences-rbf": _scored(
+        MPRankCV(Cs=(1.0, 10.0), kernel="rbf", leave_out="row"), y=PAIRS
+    ),
+    "svrank-preferences-rbf": _scored(SVRank(C=10.0, power=2, **_rbf), y=PAIRS),
     "rankboost": _boosted(RankBoost(n_rounds=12), qid=QUERY),
     "rankboost-warm": _boosted(RankBoost(n_rounds=12, warm_start=True), rows=MISSING),
     "rankboost-feature": _boosted(

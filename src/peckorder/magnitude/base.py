@@ -123,9 +123,9 @@ class MagnitudeModel(ScoreEstimator):
     def _fit(self, training: TrainingRows) -> None:
         """Learn from checked data."""
 
+    @abstractmethod
     def _fit_pairs(self, training: TrainingPairs) -> None:
         """Learn from checked data."""
-        raise refusal("y", "be labels", "Preferences")
 
     def _scores(self, X: MatrixLike) -> Floats:
         check_is_fitted(self)

@@ -16,6 +16,7 @@ from peckorder._core.validation import Rules, one_of, optional, positive, whole
 from peckorder.magnitude.base import RULES, AnyTraining, Kernel, MagnitudeModel, Training
 from peckorder.magnitude.mprank_solver.iterative import Diverged, Limits
 from peckorder.magnitude.mprank_solver.leave_out import COSTS, LeaveOut
+from peckorder.magnitude.mprank_solver.leave_pairs_out import LeavePairsOut
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.magnitude.mprank_solver.pair_solve import PairProblem, TrainingPairs
 from peckorder.magnitude.mprank_solver.ridge import Method
@@ -48,6 +49,11 @@ class SquaredModel(MagnitudeModel):
         the model, or one loaded from a file, has the training rows that this needs only
         if its scores need them too: not with a linear or a given kernel.
 
+        Of preferences, each listed pair is left out, by itself. The pairs are the rows
+        z = sqrt(weight) (phi(better) - phi(worse)) of a ridge regression without a
+        constant, whose hat matrix is ``H = Z (Z'Z + P / C)^-1 Z'``: the residual of a pair
+        that is left out is ``r_k / (1 - H_kk)``.
+
         Parameters
         ----------
         cost : {"squared", "absolute", "misranking"}, default="squared"
@@ -57,27 +63,36 @@ class SquaredModel(MagnitudeModel):
             What the models without a pair keep: C, or the weight ``C' = 2 C / n`` of
             each row, as in the paper. With queries or unequal weights, only the latter:
             pairs within queries are left out, with the product of their rows' weights.
-            "auto" is "C_prime" there, and else "C".
+            "auto" is "C_prime" there, and else "C". With preferences, other pairs always
+            keep their weight ``C / P``.
         method : {"exact", "paper"}, default="exact"
             "paper" is the approximation of Proposition 2: the mean score without the
-            pair is taken to be that with it. Bad for few rows and a large C.
+            pair is taken to be that with it. Bad for few rows and a large C. Not with
+            preferences.
 
         Returns
         -------
         error : float
             The mean over pairs; NaN if there is none. O(n^3) time and O(n^2) memory for
-            n rows; O(n^2 d) time with d features where d is far less than n.
+            n rows; O(n^2 d) time with d features where d is far less than n. Of m listed
+            pairs, O(n^3 + m n) time, or O(m d^2) with d features if d < n.
 
         Examples
         --------
-        >>> from peckorder import MPRank
+        >>> from peckorder import MPRank, Preferences
         >>> X, y = [[0], [1], [2], [4]], [0, 1, 3, 4]
         >>> round(MPRank(C=10).fit(X, y).leave_pair_out_error(), 3)
         1.933
+        >>> round(MPRank(C=10).fit(X, Preferences.from_labels(y)).leave_pair_out_error(), 3)
+        0.597
         """
         COST.check("cost", cost)
         one_of("exact", "paper").check("method", method)
-        training, ridge = self._training_without(2, "leave_pair_out_error", keep)
+        kept = self._kept_training("leave_pair_out_error")
+        if isinstance(kept, TrainingPairs):
+            check_pairs_left_out(kept, keep, method)
+            return self._error_of_pairs(kept, cost, "pair")
+        training, ridge = self._training_without(2, "leave_pair_out_error", kept, keep)
         if method == "paper" and not training.weights.is_plain:
             raise refusal(
                 "method", "be 'exact' for a model fitted with queries or unequal weights", "'paper'"
@@ -87,11 +102,57 @@ class SquaredModel(MagnitudeModel):
         with blas_threads_for(self._n_products(training)):
             return float(error(ridge, cost))
 
+    def leave_row_out_error(self, cost: str = "squared") -> float:
+        """Return the mean cost of preferences, each by models learnt without one of its rows.
+
+        What to expect of pairs with a new row. A row is left out with the set S of all its
+        pairs, whose residuals then are ``(I - H_SS)^-1 r_S``, with H and r as in
+        `leave_pair_out_error`; other pairs keep their weight. Each pair counts twice:
+        without its better row, and without its worse one. For labels see
+        `leave_one_out_predictions`.
+
+        Parameters
+        ----------
+        cost : {"squared", "absolute", "misranking"}, default="squared"
+            As in `leave_pair_out_error`.
+
+        Returns
+        -------
+        error : float
+            The mean over pairs; NaN if there is none. Beside the time of
+            `leave_pair_out_error`, O(p^3) for each row in p pairs, or O(p d^2 + d^3) with
+            d features if d < p.
+
+        Examples
+        --------
+        >>> from peckorder import MPRank, Preferences
+        >>> pairs = Preferences([1, 2, 3, 3], [0, 1, 2, 0], size=[1, 2, 1, 4])
+        >>> model = MPRank(C=10).fit([[0], [1], [2], [4]], pairs)
+        >>> round(model.leave_row_out_error(), 3)
+        0.868
+        """
+        COST.check("cost", cost)
+        training = self._kept_training("leave_row_out_error")
+        if not isinstance(training, TrainingPairs):
+            raise refusal(
+                "leave_row_out_error",
+                "be called on a model fitted to Preferences",
+                "one fitted to labels",
+                hint="See leave_one_out_predictions.",
+            )
+        return self._error_of_pairs(training, cost, "row")
+
+    def _error_of_pairs(self, training: TrainingPairs, cost: str, left_out: str) -> float:
+        leave_out, ridge = LeavePairsOut(training), training.weights.ridge(self._fitted_C)
+        with blas_threads_for(self._n_products(training)):
+            return leave_out.error(ridge, cost, left_out)
+
     def leave_one_out_predictions(self, keep: str = "auto") -> Floats:
         """Return the score of each training row by a model learnt without it.
 
         With G and e as in `leave_pair_out_error`, it is ``y_i - e_i / G_ii``, on the
-        scale of y: the constant suits the other rows of its query.
+        scale of y: the constant suits the other rows of its query. Not of preferences,
+        whose rows have no label: see `leave_row_out_error`.
 
         Parameters
         ----------
@@ -111,18 +172,17 @@ class SquaredModel(MagnitudeModel):
         >>> MPRank(C=10).fit(X, y).leave_one_out_predictions().round(2).tolist()
         [0.57, 1.35, 1.99, 5.52]
         """
-        training, ridge = self._training_without(1, "leave_one_out_predictions", keep)
+        name = "leave_one_out_predictions"
+        kept = self._kept_training(name)
+        training, ridge = self._training_without(1, name, kept, keep)
         scores = np.full(len(self.dual_coef_), np.nan)
         with blas_threads_for(self._n_products(training)):
             scores[training.kept] = training.y - LeaveOut(training).row_residuals(ridge)
         return scores
 
-    def _training_without(
-        self, n_left_out: int, name: str, keep: str
-    ) -> tuple[TrainingRows, float]:
-        """Return the training rows and the ridge without some, or say why none can be left out."""
+    def _kept_training(self, name: str) -> Training:
+        """Return the rows of the fit, or say why none can be left out."""
         check_is_fitted(self)
-        KEEP.check("keep", keep)
         training: Training | None = vars(self).get("_training")
         if training is None:
             raise refusal(
@@ -130,14 +190,21 @@ class SquaredModel(MagnitudeModel):
                 "be called on a model that still has the rows of its fit",
                 "one learnt by partial_fit, copied or loaded",
             )
+        self._check_unchanged(training)
+        return training
+
+    def _training_without(
+        self, n_left_out: int, name: str, training: Training, keep: str
+    ) -> tuple[TrainingRows, float]:
+        """Return training rows with labels and the ridge without some of them."""
+        KEEP.check("keep", keep)
         if isinstance(training, TrainingPairs):
             raise refusal(
                 name, "be called on a model fitted to labels", "one fitted to Preferences"
             )
-        self._check_unchanged(training)
         return training, ridge_without(n_left_out, name, training, self._fitted_C, keep)
 
-    def _check_unchanged(self, training: TrainingRows) -> None:
+    def _check_unchanged(self, training: Training) -> None:
         if training.has_changed():
             raise refusal(
                 "X",
@@ -490,6 +557,17 @@ class MPRank(SquaredModel, stored=True):
             )
         self._check_unchanged(training)
         return self._no_moments(training).add(*training.columns)
+
+
+def check_pairs_left_out(training: TrainingPairs, keep: str, method: str) -> None:
+    """Refuse what cannot be left out of preferences, or not so."""
+    KEEP.check("keep", keep)
+    if len(training.weights) < 2:
+        raise refusal("y", "be two pairs or more, so that one is left to learn from", "1 pair")
+    if keep == "C":
+        raise refusal("keep", "be 'C_prime' with Preferences", "'C'")
+    if method != "exact":
+        raise refusal("method", "be 'exact' with Preferences", repr(method))
 
 
 def ridge_without(n_left_out: int, name: str, training: TrainingRows, C: float, keep: str) -> float:

@@ -1,6 +1,6 @@
 """MPRankCV: MPRank with the C, and gamma, that err least on pairs left out."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -8,10 +8,12 @@ import numpy as np
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rule, Rules, one_of, positive
-from peckorder.magnitude.base import RULES, Kernel
-from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, ridge_without
+from peckorder.magnitude.base import RULES, AnyTraining, Kernel
+from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, check_pairs_left_out, ridge_without
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.leave_out import LeaveOut
+from peckorder.magnitude.mprank_solver.leave_pairs_out import LeavePairsOut
+from peckorder.magnitude.mprank_solver.pair_solve import TrainingPairs
 from peckorder.magnitude.mprank_solver.ridge import Method
 from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.magnitude.storage import TUNED
@@ -34,7 +36,8 @@ class MPRankCV(SquaredModel, stored=True):
 
     For each gamma the centred kernels are decomposed once; for each C the errors of all
     models learnt without a pair then follow from one product of matrices, as in
-    `MPRank.leave_pair_out_error`. The pair with the least error is fitted.
+    `MPRank.leave_pair_out_error`; of `Preferences`, without a listed pair, or without a
+    row as in `MPRank.leave_row_out_error`. The pair with the least error is fitted.
 
     Parameters
     ----------
@@ -58,6 +61,9 @@ class MPRankCV(SquaredModel, stored=True):
         the squared cost without queries or weights: some tenths to two percent too
         small with 80 rows, less than half a percent with 320; useless below 40 rows
         and a large C.
+    leave_out : {"pair", "row"}, default="pair"
+        What is left out of preferences: a listed pair by itself, or a row with all its
+        pairs, as new rows are. Of labels it is always two rows.
     missing_labels : {"raise", "skip"}, default="raise"
         What a missing label in `y` is (NaN, None, no category): refused; or no opinion on
         its row, which `fit` and `score` then leave out.
@@ -82,7 +88,8 @@ class MPRankCV(SquaredModel, stored=True):
     Notes
     -----
     O(n^3) time and O(n^2) memory for each gamma and n rows; O(n^2 d) with a linear
-    kernel and d features, if d is far less than n.
+    kernel and d features, if d is far less than n. Of m listed pairs O(n^3) and O(m n)
+    for each C, or O(m d^2) with d < n features.
 
     `predict`, `save` and copying may run in several threads at once; `fit` may not run
     beside anything else on the same object.
@@ -108,6 +115,7 @@ class MPRankCV(SquaredModel, stored=True):
         "cost": COST,
         "keep": KEEP,
         "method": one_of("exact", "diagonal"),
+        "leave_out": one_of("pair", "row"),
     }
 
     def __init__(
@@ -121,6 +129,7 @@ class MPRankCV(SquaredModel, stored=True):
         cost: str = "squared",
         keep: str = "auto",
         method: str = "exact",
+        leave_out: str = "pair",
         missing_labels: str = "raise",
     ) -> None:
         self.Cs = Cs
@@ -131,16 +140,31 @@ class MPRankCV(SquaredModel, stored=True):
         self.cost = cost
         self.keep = keep
         self.method = method
+        self.leave_out = leave_out
         self.missing_labels = missing_labels
 
     def _fit(self, training: TrainingRows) -> None:
+        if self.leave_out != "pair":
+            raise refusal(
+                "leave_out", "be 'pair' with labels, of which it leaves out both rows", "'row'"
+            )
+        self._choose(training, self._errors, "within queries")
+
+    def _fit_pairs(self, training: TrainingPairs) -> None:
+        check_pairs_left_out(training, self.keep, self.method)
+        self._choose(training, self._errors_of_pairs, "of a size > 0")
+
+    def _choose(
+        self, training: AnyTraining, errors_of: Callable[[AnyTraining], Floats], which: str
+    ) -> None:
+        """Fit the C and gamma with the least error."""
         gammas = [None] if self.gammas is None else list(self.gammas)
-        errors = [self._errors(self._training_rows(training, gamma)) for gamma in gammas]
-        self.errors_ = np.array(errors)
+        errors = [errors_of(self._training_rows(training, gamma)) for gamma in gammas]
+        self.errors_: Floats = np.array(errors)
         if np.isnan(self.errors_).all():
-            raise refusal("y", "have pairs within queries to choose by", "none")
+            raise refusal("y", f"have pairs {which} to choose by", "none")
         row, column = np.unravel_index(np.nanargmin(self.errors_), self.errors_.shape)
-        self.C_ = float(list(self.Cs)[column])
+        self.C_: float = float(list(self.Cs)[column])
         self._solve(training, gammas[row], self.C_, _DIRECT)
         self.gamma_ = None
         if self.kernel in ("rbf", "poly"):
@@ -159,6 +183,12 @@ class MPRankCV(SquaredModel, stored=True):
             raise refusal(
                 "cost", "be 'squared' with method='diagonal'", repr(self.cost), error=ValueError
             )
+
+    def _errors_of_pairs(self, training: TrainingPairs) -> Floats:
+        """Return the error of each C."""
+        leave_out = LeavePairsOut(training)
+        ridges = [training.weights.ridge(float(C)) for C in self.Cs]
+        return np.array([leave_out.error(ridge, self.cost, self.leave_out) for ridge in ridges])
 
     def _errors(self, training: TrainingRows) -> Floats:
         """Return the error of each C."""

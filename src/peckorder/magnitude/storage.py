@@ -12,6 +12,8 @@ from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Matrix
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
+from peckorder.magnitude.mprank_solver.pair_solve import TrainingPairs
+from peckorder.magnitude.mprank_solver.pairs import PairWeights
 from peckorder.magnitude.mprank_solver.rows import QueryWeights
 from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.similarity.kernel_function import KernelFunction
@@ -145,6 +147,14 @@ _SAMPLE = Table(
 def _complete_squared(node: Node) -> None:
     values = node.values
     sample, gram = values.pop("sample", None), values["_gram"]
+    pairs = values.pop("pairs", None)
+    if pairs is not None:
+        if gram is None or "_fitted_C" not in values or sample is not None:
+            raise node.refuse("pairs", "with a kernel, and without a sample")
+        kept, n_rows = values["_kept"], len(values["dual_coef_"])
+        values["_training"] = TrainingPairs(
+            rows=gram, weights=pairs, kept=kept, n_rows=n_rows, is_copy=True
+        )
     if sample is None:
         return
     if gram is None or "_fitted_C" not in values:
@@ -164,11 +174,37 @@ def _complete_squared(node: Node) -> None:
     )
 
 
+def _training_pairs(model: "MagnitudeModel") -> PairWeights | None:
+    """Return the listed pairs, if the file is to have them."""
+    training = None if model._gram is None else vars(model).get("_training")
+    return training.weights if isinstance(training, TrainingPairs) else None
+
+
+def _check_pairs(node: Node) -> None:
+    better, worse, root = (node.values[name] for name in ("better", "worse", "root"))
+    ends = np.bincount(np.concatenate([better, worse]), minlength=node.sizes["support"])
+    if len(better) == 0 or (better == worse).any() or ends.min() == 0:
+        raise node.refuse("better", "pairs of rows, each in some pair")
+    if not (root.min() > 0.0 and root.max() == 1.0):
+        raise node.refuse("root", "positive, 1 at most")
+
+
+_PAIRS = Table(
+    Field("better", ints("pairs", below="support")),
+    Field("worse", ints("pairs", below="support")),
+    Field("root", floats("pairs")),
+    Field("size", floats("pairs")),
+    Field("lead", floats("pairs")),
+    complete=_check_pairs,
+)
+
+
 # What pairs are left out of, and partial_fit continues from.
 SQUARED = MAGNITUDE.extended(
     Field("fitted_C", number(positive=True), "_fitted_C", optional=True),
     Field("moments", nested(_MOMENTS, RunningMoments), "_moments", optional=True),
     Field("sample", nested(_SAMPLE, dict), _training_rows, optional=True),
+    Field("pairs", nested(_PAIRS, PairWeights.connected), _training_pairs, optional=True),
     complete=_complete_squared,
 )
 

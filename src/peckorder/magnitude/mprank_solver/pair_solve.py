@@ -132,8 +132,9 @@ class PairProblem(RidgeProblem):
         solution = few._of_dual(
             IterationResult(coef, 1, True), coef, image, features, 0.0, spectrum
         )
-        rest = float(grounded.rest @ grounded.rest) / self.ridge
-        return replace(solution, objective=solution.objective + rest)
+        # What no scores can fit, since pairs contradict each other.
+        rest = self.target - self.equations.differences(grounded.potentials(grounded.target))
+        return replace(solution, objective=solution.objective + float(rest @ rest) / self.ridge)
 
 
 def _solve(

@@ -29,8 +29,9 @@ _ENTRIES = 1 << 20
 class PairWeights:
     """Listed pairs among rows that are all in some pair, weighted and with sizes.
 
-    The pairs B (n_pairs, n_rows) have +1 for the better row, -1 for the worse. With
-    weights v relative to the largest, and sizes less differences of an offset, `apart`::
+    The pairs B (n_pairs, n_rows) have +1 for the better row, -1 for the worse. `lead` are
+    the differences of an offset, `apart` is what is left of the sizes. With weights v
+    relative to the largest::
 
         C/P sum_k weight_k [(B h)_k - apart_k]^2 = 1/ridge |V B h - V apart|^2
 
@@ -43,9 +44,8 @@ class PairWeights:
     worse: Ints
     root: Floats
     size: Floats
-    apart: Floats
+    lead: Floats
     component: Ints
-    unit: float
 
     @classmethod
     def of(
@@ -66,13 +66,18 @@ class PairWeights:
             raise refusal("sample_weight", "be > 0 for both rows of some pair", "zero")
         kept = weight > 0
         better, worse, weight, size = better[kept], worse[kept], weight[kept], size[kept]
-        apart = size if offset is None else size - (offset[better] - offset[worse])
+        lead = np.zeros(len(size)) if offset is None else offset[better] - offset[worse]
         rows, ends = np.unique(np.concatenate([better, worse]), return_inverse=True)
-        better, worse = ends[: len(better)], ends[len(better) :]
-        component = Preferences(better, worse).components(len(rows))
-        unit = float(weight.max())
-        root = np.sqrt(np.maximum(weight / unit, LIGHTEST))
-        return cls(better, worse, root, size, apart, component, unit), rows
+        root = np.sqrt(np.maximum(weight / weight.max(), LIGHTEST))
+        pairs = cls.connected(ends[: len(better)], ends[len(better) :], root, size, lead)
+        return pairs, rows
+
+    @classmethod
+    def connected(cls, better: Ints, worse: Ints, root: Floats, size: Floats, lead: Floats) -> Self:
+        """Find the connected components of rows 0..n-1, all in some pair."""
+        n_rows = int(max(better.max(), worse.max())) + 1
+        component = Preferences(better, worse).components(n_rows)
+        return cls(better, worse, root, size, lead, component)
 
     def __len__(self) -> int:
         return len(self.better)
@@ -93,6 +98,11 @@ class PairWeights:
     def ridge(self, C: float) -> float:
         """Return the ridge of C."""
         return float(np.clip(self.normaliser / C, SMALLEST_RIDGE, LARGEST_RIDGE))
+
+    @cached_property
+    def apart(self) -> Floats:
+        """What differences of scores should be: sizes less those of an offset."""
+        return self.size - self.lead
 
     @cached_property
     def target(self) -> Floats:
@@ -139,8 +149,8 @@ class GroundedPairs:
 
     Let E subtract from such a row the first of its component. As the rows of L sum to
     zero, ``L = E' L_g E`` with the part L_g of these rows, positive definite, whose
-    Cholesky factor is C. So ``|V B h - V apart|^2 = |G' h - target|^2 + rest``, where
-    ``G' = C' E``.
+    Cholesky factor is C. So ``|V B h - V apart|^2`` is ``|G' h - target|^2`` and a constant,
+    with ``G' = C' E``.
     """
 
     kept: Ints
@@ -148,8 +158,6 @@ class GroundedPairs:
     n_rows: int
     factor: Floats
     target: Floats
-    potential: Floats
-    rest: Floats
 
     @classmethod
     def of(cls, pairs: PairWeights) -> Self:
@@ -167,16 +175,22 @@ class GroundedPairs:
                 hint="Or use solver='cg', or features fewer than rows.",
             )
         target = solve_triangular(factor, pairs.to_rows(pairs.target)[kept], lower=True)
-        potential = np.zeros(pairs.n_rows)
-        potential[kept] = solve_triangular(factor, target, lower=True, trans="T")
-        rest = pairs.target - pairs.differences(potential)
         anchor = pairs.first[pairs.component[kept]]
-        return cls(kept, anchor, pairs.n_rows, factor, target, potential, rest)
+        return cls(kept, anchor, pairs.n_rows, factor, target)
 
     def differences(self, scores: Floats) -> Floats:
         """Return ``G' scores``, of a vector or of each column of a matrix."""
         differences: Floats = self.factor.T @ (scores[self.kept] - scores[self.anchor])
         return differences
+
+    def potentials(self, values: Floats) -> Floats:
+        """Return rows' scores of which the equations are `values`, or columns of these.
+
+        Zero for the first row of each component.
+        """
+        out = np.zeros((self.n_rows, *values.shape[1:]))
+        out[self.kept] = solve_triangular(self.factor, values, lower=True, trans="T")
+        return out
 
     def to_rows(self, coef: Floats) -> Floats:
         """Return ``G coef``."""
@@ -221,6 +235,17 @@ class PairRows:
     def times_transposed(self, scaled: Floats) -> Floats:
         """Return ``(V B X)' scaled``."""
         return self.centred.times_transposed(self.pairs.to_rows(scaled))
+
+    def times_columns(self, coef: Floats) -> Floats:
+        """Return ``X coef`` for columns, up to a constant of each component. (n_rows, k)."""
+        if sparse.issparse(self.X):
+            return np.asarray(self.centred.near @ coef)
+        out = np.empty((self.pairs.n_rows, coef.shape[1]))
+        size = max(256, _ENTRIES // self.X.shape[1])
+        for start in range(0, len(out), size):
+            block = np.arange(start, min(start + size, len(out)))
+            out[block] = self._less_means(block) @ coef
+        return out
 
     def residual(self, target: Floats, coef: Floats) -> tuple[Floats, Floats]:
         """Return ``r = target - V B X coef`` and ``(V B X)' r``."""
