@@ -101,8 +101,8 @@ def preferences(draw, n_rows):
 
 
 @st.composite
-def problems(draw):
-    n_rows, d = draw(st.integers(2, 7)), draw(st.integers(1, 9))
+def problems(draw, n_features=None):
+    n_rows, d = draw(st.integers(2, 7)), n_features or draw(st.integers(1, 9))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = rng.normal(size=(n_rows, d)) + draw(st.sampled_from([0.0, 100.0]))
     given = {}

@@ -279,6 +279,9 @@ CASES: dict[str, Case] = {
     "svrank": _scored(SVRank(C=10.0, power=2)),
     "svrank-rbf": _scored(SVRank(C=10.0, power=2, **_rbf), sample_weight=WEIGHT),
     "mprank-preferences": _scored(MPRank(C=10.0), y=PAIRS),
+    "mprank-stream-preferences": _streamed(MPRank(C=10.0))._replace(
+        fit=lambda: MPRank(C=10.0).partial_fit(X, PAIRS), go_on=lambda m: m.partial_fit(X, PAIRS)
+    ),
     "mprank-preferences-rbf": _scored(MPRank(C=10.0, **_rbf), y=PAIRS),
     "mprank-cv-preferences-rbf": _scored(
         MPRankCV(Cs=(1.0, 10.0), kernel="rbf", leave_out="row"), y=PAIRS

@@ -13,6 +13,7 @@ from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.threads import blas_threads_for
 from peckorder._core.typing import Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, one_of, optional, positive, whole
+from peckorder.feedback import Preferences
 from peckorder.magnitude.base import RULES, AnyTraining, Kernel, MagnitudeModel, Training
 from peckorder.magnitude.mprank_solver.iterative import Diverged, Limits
 from peckorder.magnitude.mprank_solver.leave_out import COSTS, LeaveOut
@@ -444,7 +445,7 @@ class MPRank(SquaredModel, stored=True):
     def partial_fit(
         self,
         X: MatrixLike,
-        y: ArrayLike,
+        y: ArrayLike | Preferences,
         *,
         qid: VectorLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -461,8 +462,9 @@ class MPRank(SquaredModel, stored=True):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
-        y : array-like of shape (n_samples,)
-            How good each row is.
+        y : array-like of shape (n_samples,) or Preferences
+            How good each row is, or pairs of these rows: the same in all calls. A row
+            of another call is another row, in another connected component.
         qid : array-like of shape (n_samples,), default=None
             The query of each row. The rows of a query must come in one call: the same
             name in a later call is another query. None if all rows ever given belong to
@@ -475,8 +477,8 @@ class MPRank(SquaredModel, stored=True):
         Returns
         -------
         self
-            The estimator. O(n_samples d^2 + d^3) time for d features; O(d^2) memory
-            beside the batch.
+            The estimator. O(n_samples d^2 + d^3) time for d features, or pairs in place
+            of samples; O(d^2) memory beside the batch.
 
         Examples
         --------
@@ -485,21 +487,37 @@ class MPRank(SquaredModel, stored=True):
         >>> model = MPRank(C=100.0).partial_fit(X[:2], y[:2]).partial_fit(X[2:], y[2:])
         >>> model.predict(X).round(2).tolist()
         [1.0, 1.56, 2.91, 4.53]
+
+        Matches of two days, with rows for the players as of each day:
+
+        >>> from peckorder import Preferences
+        >>> players, today = [[1, 3], [2, 2], [3, 0]], Preferences([2, 1], [1, 0], size=[3, 1])
+        >>> model = MPRank(C=100.0).partial_fit(players, today)
+        >>> model = model.partial_fit([[0, 1], [3, 3]], Preferences([1], [0], size=[2]))
+        >>> model.coef_.round(2).tolist()
+        [1.09, -0.69]
         """
         with all_or_nothing(self), np.errstate(over="ignore", invalid="ignore"):
             self._check()
             is_first = not hasattr(self, "n_iter_")
-            batch = self._read(X, y, qid, sample_weight, offset, reset=is_first)
+            batch: Training
+            if isinstance(y, Preferences):
+                batch = self._read_pairs(X, y, qid, sample_weight, offset, reset=is_first)
+            else:
+                batch = self._read(X, y, qid, sample_weight, offset, reset=is_first)
             before = self._no_moments(batch) if is_first else self._moments_before()
+            if before.has_pairs != isinstance(batch, TrainingPairs):
+                rule = "Preferences" if before.has_pairs else "labels"
+                raise refusal("y", f"be {rule}, as in the calls before", "the other")
             if before.has_queries != batch.has_queries:
                 rule, got = ("given", None) if before.has_queries else ("None", "another")
                 raise refusal("qid", f"be {rule}, as in the calls before", got)
             has_offset = offset is not None or (not is_first and self._has_offset)
             d = self.n_features_in_
             with blas_threads_for((batch.n_rows + float(d)) * d**2):
-                self._fit_moments(before.add(*batch.columns))
+                self._fit_moments(_added(before, batch))
             self._has_offset = has_offset
-            self._has_queries = batch.has_queries
+            self._has_queries = isinstance(batch, TrainingRows) and batch.has_queries
         return self
 
     def _check(self) -> None:
@@ -539,8 +557,11 @@ class MPRank(SquaredModel, stored=True):
         self._store(moments.solve(float(self.C)))
         self._moments = moments
 
-    def _no_moments(self, rows: TrainingRows) -> RunningMoments:
-        return RunningMoments.empty(self.n_features_in_, has_queries=rows.has_queries)
+    def _no_moments(self, rows: Training) -> RunningMoments:
+        has_pairs = isinstance(rows, TrainingPairs)
+        return RunningMoments.empty(
+            self.n_features_in_, has_queries=rows.has_queries, has_pairs=has_pairs
+        )
 
     def _moments_before(self) -> RunningMoments:
         """Return the moments so far, of the rows of `fit` if it was called before."""
@@ -548,7 +569,7 @@ class MPRank(SquaredModel, stored=True):
         if moments is not None:
             return moments
         training: Training | None = vars(self).get("_training")
-        if not isinstance(training, TrainingRows) or not hasattr(self, "coef_"):
+        if training is None or not hasattr(self, "coef_"):
             raise refusal(
                 "partial_fit",
                 "be called on a new model, one learnt by partial_fit, or one "
@@ -556,7 +577,13 @@ class MPRank(SquaredModel, stored=True):
                 "another",
             )
         self._check_unchanged(training)
-        return self._no_moments(training).add(*training.columns)
+        return _added(self._no_moments(training), training)
+
+
+def _added(before: RunningMoments, batch: Training) -> RunningMoments:
+    if isinstance(batch, TrainingPairs):
+        return before.add_pairs(batch.rows, batch.weights)
+    return before.add(*batch.columns)
 
 
 def check_pairs_left_out(training: TrainingPairs, keep: str, method: str) -> None:

@@ -117,7 +117,13 @@ _MOMENTS = Table(
     Field("squared_masses", number(low=0.0)),
     Field("origin", floats("features+1")),
     Field("mean", floats("features+1")),
+    Field("has_pairs", flag(), optional=True),
 )
+
+
+def _moments(has_pairs: bool | None = None, **values: Any) -> RunningMoments:
+    # Files from before there were pairs have no such entry.
+    return RunningMoments(**values, has_pairs=bool(has_pairs))
 
 
 def _training_rows(model: "MagnitudeModel") -> TrainingRows | None:
@@ -202,7 +208,7 @@ _PAIRS = Table(
 # What pairs are left out of, and partial_fit continues from.
 SQUARED = MAGNITUDE.extended(
     Field("fitted_C", number(positive=True), "_fitted_C", optional=True),
-    Field("moments", nested(_MOMENTS, RunningMoments), "_moments", optional=True),
+    Field("moments", nested(_MOMENTS, _moments), "_moments", optional=True),
     Field("sample", nested(_SAMPLE, dict), _training_rows, optional=True),
     Field("pairs", nested(_PAIRS, PairWeights.connected), _training_pairs, optional=True),
     complete=_complete_squared,

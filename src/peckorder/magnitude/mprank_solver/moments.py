@@ -9,6 +9,7 @@ from scipy.linalg import lapack, solve_triangular, svd
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.magnitude.mprank_solver.collinear import HIDDEN, without_collinear
+from peckorder.magnitude.mprank_solver.pairs import PairRows, PairWeights
 from peckorder.magnitude.mprank_solver.ridge import Solution
 from peckorder.magnitude.mprank_solver.rows import (
     LARGEST,
@@ -37,6 +38,10 @@ class RunningMoments:
     Without queries all rows belong to one, whose means move with each batch. With
     queries each is complete in its batch, and weighs its mass. Weights are relative to
     the largest, `unit`. The `mean` is that of rows less the first row, `origin`.
+
+    Those of listed pairs are sums over batches, as with queries: the products of the
+    differences of rows, with their sizes in place of labels, which have no mean.
+    `squared_masses` is 2 P, and `unit` the root of the largest weight.
     """
 
     has_queries: bool
@@ -46,13 +51,14 @@ class RunningMoments:
     squared_masses: float
     origin: Floats
     mean: Floats
+    has_pairs: bool = False
 
     @classmethod
-    def empty(cls, n_features: int, *, has_queries: bool) -> Self:
+    def empty(cls, n_features: int, *, has_queries: bool, has_pairs: bool = False) -> Self:
         """Return the moments of no rows."""
         d = n_features + 1
         zeros = np.zeros(d)
-        return cls(has_queries, np.zeros((d, d)), 0.0, 0.0, 0.0, zeros, zeros)
+        return cls(has_queries, np.zeros((d, d)), 0.0, 0.0, 0.0, zeros, zeros, has_pairs)
 
     def add(self, X: Matrix, label: Floats, query: Ints, weight: Floats | None) -> Self:
         """Return the moments with another batch. O(n d^2 + d^3) time."""
@@ -70,6 +76,13 @@ class RunningMoments:
             origin,
             _mean(X, label, weights.weight / weights.weight.sum(), origin),
         )
+        return self.merge(batch)
+
+    def add_pairs(self, X: Matrix, pairs: PairWeights) -> Self:
+        """Return the moments with another batch of pairs. O(n_pairs d^2 + d^3) time."""
+        zeros, squares = np.zeros(len(self.mean)), 2.0 * pairs.normaliser
+        factor = _triangular(PairRows(X, pairs), pairs.target)
+        batch = type(self)(True, factor, pairs.unit, 1.0, squares, zeros, zeros, True)
         return self.merge(batch)
 
     def merge(self, other: Self) -> Self:
@@ -125,7 +138,13 @@ def _factor(X: Matrix, label: Floats, weights: QueryWeights) -> Floats:
     rows, target = ScaledRows(X, weights), weights.root * weights.centred(label)
     if n <= d + 1:
         return np.column_stack([rows.dense(), target])
-    if n >= 2 * d:
+    return _triangular(rows, target)
+
+
+def _triangular(rows: ScaledRows | PairRows, target: Floats) -> Floats:
+    """Return the triangular factor of scaled rows with a target as last column."""
+    d = rows.X.shape[1]
+    if len(target) >= 2 * d:
         moments = np.empty((d + 1, d + 1))
         moments[:d, :d], cross = rows.moments(target, np.dtype(np.float64))
         moments[:d, d] = moments[d, :d] = cross

@@ -35,6 +35,11 @@ class TrainingPairs(KeptRows):
 
     weights: PairWeights
 
+    @property
+    def has_queries(self) -> bool:
+        """As with queries, what belongs together comes together."""
+        return True
+
 
 @dataclass(frozen=True, eq=False)
 class PairProblem(RidgeProblem):

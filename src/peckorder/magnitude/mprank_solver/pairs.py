@@ -37,7 +37,8 @@ class PairWeights:
 
     where V has the roots of v ("scaled"), and P is the sum over connected components of
     ``W m / (m - 1)`` for m rows whose pairs weigh W: ``m^2 / 2`` if all m rows are
-    paired, as the labels of one query pair them.
+    paired, as the labels of one query pair them. `unit` is the root of the largest
+    weight.
     """
 
     better: Ints
@@ -46,6 +47,7 @@ class PairWeights:
     size: Floats
     lead: Floats
     component: Ints
+    unit: float
 
     @classmethod
     def of(
@@ -59,8 +61,10 @@ class PairWeights:
         preferences.check_rows(n_rows)
         better, worse, weight = preferences.pairs()
         size = preferences.sizes()
+        unit = 1.0
         if sample_weight is not None:
-            row_weight = sample_weight / max(sample_weight.max(initial=0.0), LIGHTEST)
+            unit = max(float(sample_weight.max(initial=0.0)), LIGHTEST)
+            row_weight = sample_weight / unit
             weight = weight * row_weight[better] * row_weight[worse]
         if not weight.any():
             raise refusal("sample_weight", "be > 0 for both rows of some pair", "zero")
@@ -69,15 +73,18 @@ class PairWeights:
         lead = np.zeros(len(size)) if offset is None else offset[better] - offset[worse]
         rows, ends = np.unique(np.concatenate([better, worse]), return_inverse=True)
         root = np.sqrt(np.maximum(weight / weight.max(), LIGHTEST))
-        pairs = cls.connected(ends[: len(better)], ends[len(better) :], root, size, lead)
-        return pairs, rows
+        better, worse = ends[: len(better)], ends[len(better) :]
+        unit *= float(np.sqrt(weight.max()))
+        return cls.connected(better, worse, root, size, lead, unit), rows
 
     @classmethod
-    def connected(cls, better: Ints, worse: Ints, root: Floats, size: Floats, lead: Floats) -> Self:
+    def connected(
+        cls, better: Ints, worse: Ints, root: Floats, size: Floats, lead: Floats, unit: float = 1.0
+    ) -> Self:
         """Find the connected components of rows 0..n-1, all in some pair."""
         n_rows = int(max(better.max(), worse.max())) + 1
         component = Preferences(better, worse).components(n_rows)
-        return cls(better, worse, root, size, lead, component)
+        return cls(better, worse, root, size, lead, component, unit)
 
     def __len__(self) -> int:
         return len(self.better)
