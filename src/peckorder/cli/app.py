@@ -24,6 +24,7 @@ from peckorder.cli.options import (
     FitOptions,
     FuseOptions,
     OutputOptions,
+    PairOptions,
     RankOptions,
     ReproduceOptions,
 )
@@ -88,7 +89,14 @@ def compare(
 
 @app.command
 @entry
-def fit(file: str, /, *, options: FitOptions, output: OutputOptions = OutputOptions()) -> None:
+def fit(
+    file: str,
+    /,
+    *,
+    options: FitOptions,
+    pairs: PairOptions = PairOptions(),
+    output: OutputOptions = OutputOptions(),
+) -> None:
     """Fit a ranker to a file; write the model, with the names of its features.
 
     Example: peckorder fit wine.csv --target quality --ranker MPRank --set C=10 -o
@@ -96,18 +104,21 @@ def fit(file: str, /, *, options: FitOptions, output: OutputOptions = OutputOpti
 
     Example: peckorder fit ratings.dat --ranker PersonalRanker -o films.peckorder
 
+    Example: peckorder fit matches.csv --items teams.csv --ranker RankBoost -o
+    teams.peckorder
+
     Parameters
     ----------
     file
-        A table; "-" to read standard input.
+        A table, or with --items pairs; "-" to read standard input.
     """
     from peckorder.cli import checks
 
-    checks.check_fit(file, options)
+    checks.check_fit(file, options, pairs)
     with _starting(output):
         from peckorder.cli.fit import run_fit
 
-    run_fit(file, options, output)
+    run_fit(file, options, pairs, output)
 
 
 @app.command
@@ -165,6 +176,7 @@ def evaluate(
     /,
     *,
     options: EvaluateOptions = EvaluateOptions(),
+    pairs: PairOptions = PairOptions(),
     output: OutputOptions = OutputOptions(),
 ) -> None:
     """Measure predictions, or a TREC run: means over queries, 95 % intervals.
@@ -179,12 +191,19 @@ def evaluate(
 
     Example: peckorder evaluate ranked.csv -m "mean rank loss" --classes poor,fair,good
 
+    Example: peckorder evaluate matches.csv --items teams.csv --model teams.peckorder
+
     Without --metric, predicted classes are measured as `peckorder compare` does it, by
     their mean rank loss, the share that is exactly right, macro_mae and qwk; scores by
     disagreement of pairs if there are classes, by disagreement, msd, rmse and mae if
     targets are real numbers, and otherwise by ndcg@10, ap and rr.
 
     Rows without a target, a score or a query are left out, which is said.
+
+    With --items the file is of pairs, whose items are scored by the model, or by the
+    column of scores that the items have: the share of pairs in the wrong order, and where
+    pairs have sizes by how much these are missed (msd, mad). Intervals are over connected
+    components of pairs, or over pairs where all are connected.
 
     With --qrels, listed documents that are not judged have grade 0, judged ones that
     the run does not list earn nothing, and queries that are not in both are left out:
@@ -193,16 +212,16 @@ def evaluate(
     Parameters
     ----------
     file
-        A table with columns of targets and scores, or a TREC run; "-" to read
-        standard input.
+        A table with columns of targets and scores, a TREC run, or with --items pairs;
+        "-" to read standard input.
     """
     from peckorder.cli import checks
 
-    checks.check_evaluate(file, options, output)
+    checks.check_evaluate(file, options, pairs, output)
     with _starting(output):
         from peckorder.cli.evaluate import run_evaluate
 
-    run_evaluate(file, options, output)
+    run_evaluate(file, options, pairs, output)
 
 
 @app.command

@@ -20,6 +20,7 @@ from peckorder.cli.options import (
     FitOptions,
     FuseOptions,
     OutputOptions,
+    PairOptions,
     RankOptions,
 )
 from peckorder.tables.files.paths import (
@@ -52,11 +53,13 @@ def check_compare(files: tuple[str, ...], options: CompareOptions) -> None:
         format_of(files[0], options.format)
 
 
-def check_fit(file: str, options: FitOptions) -> None:
+def check_fit(file: str, options: FitOptions, pairs: PairOptions) -> None:
     """Check what is given to `peckorder fit`."""
-    check_outputs({"-o": options.out}, [file])
+    others = ("task", "target", "qid", "user", "item", "rating", "classes")
+    _check_pairs(pairs, {name: getattr(options, name) for name in others})
+    check_outputs({"-o": options.out}, [file, pairs.items])
     _check_model_out("out", options.out)
-    _check_there(file)
+    _check_there(file, pairs.items)
     format_of(file, options.format)
 
 
@@ -83,17 +86,23 @@ def check_rank(
         format_of(files[0], options.format)
 
 
-def check_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> None:
+def check_evaluate(
+    file: str, options: EvaluateOptions, pairs: PairOptions, output: OutputOptions
+) -> None:
     """Check what is given to `peckorder evaluate`."""
     ties = options.ties
+    others = ("qrels", "target", "predicted", "classes", "qid", "per_query")
+    _check_pairs(pairs, {name: getattr(options, name) for name in others})
     _check_json(output, options.per_query)
     if ties not in _TIES:
         hint = did_you_mean(ties, _TIES, {})
         raise refusal("ties", f"be one of {', '.join(_TIES)}", repr(ties), hint=hint)
-    check_outputs({"--per-query": options.per_query}, [file, options.qrels, options.model])
+    check_outputs(
+        {"--per-query": options.per_query}, [file, pairs.items, options.qrels, options.model]
+    )
     whole(1).check("bootstrap", options.bootstrap)
     whole(0).check("seed", options.seed)
-    _check_there(file, options.qrels, options.model)
+    _check_there(file, pairs.items, options.qrels, options.model)
     if options.qrels is None or options.format is not None:
         format_of(file, options.format)
 
@@ -128,6 +137,18 @@ def check_explain(
 def check_info(model: str) -> None:
     """Check what is given to `peckorder info`."""
     _check_there(model)
+
+
+def _check_pairs(pairs: PairOptions, others: Mapping[str, object]) -> None:
+    """Refuse columns of pairs without items, and with items what is not of pairs."""
+    given = {field.name: getattr(pairs, field.name) for field in fields(pairs)}
+    if pairs.items is not None:
+        given, rule = dict(others), "be left out with --items, where the file is of pairs"
+    else:
+        rule = "go with --items FILE, which has the items that a file of pairs names"
+    for name, value in given.items():
+        if value is not None:
+            raise refusal(name.replace("_", "-"), rule, repr(str(value)))
 
 
 def _check_there(*paths: str | None) -> None:

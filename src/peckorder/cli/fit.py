@@ -1,6 +1,7 @@
 """The work of `peckorder fit`: a ranker by its name, fitted to a file as `compare` fits it."""
 
 import inspect
+import warnings
 from ast import literal_eval
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -11,18 +12,21 @@ import numpy as np
 from peckorder._core.errors import named, refusal
 from peckorder._core.validation import check_parameters, did_you_mean
 from peckorder.cli.models import needed_package
-from peckorder.cli.options import FitOptions, OutputOptions, separate_columns
+from peckorder.cli.options import FitOptions, OutputOptions, PairOptions, separate_columns
 from peckorder.cli.outputs import ReportProgress, ResultPrinter, role_lines, roles_as_json
+from peckorder.cli.pairs import chosen_on_pairs, read_items, read_pairs
 from peckorder.comparison.candidates import Candidate, TaskInfo, plain_name
 from peckorder.comparison.refit import TASKS, fit_ratings, fit_table, fitted_candidates, unfitted
 from peckorder.comparison.table_case import make_table_case
 from peckorder.comparison.tuning import Wrapper, fit_model
 from peckorder.datasets import Documents
-from peckorder.tables.columns import Columns, counted
+from peckorder.estimators import MPRank, RankBoost, SVRank, TableRanker
+from peckorder.tables.columns import Columns, check_column, counted, split_names
+from peckorder.tables.features import Coding
 from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import read_table
 from peckorder.tables.files.trec import QID, TARGET, whole_numbers
-from peckorder.tables.roles import is_unset
+from peckorder.tables.roles import ColumnRole, Role, is_unset
 from peckorder.tables.task import SCORES, Task, ratings_of, recognise
 
 _CANDIDATES: Final = {kind: fitted_candidates(kind) for kind in TASKS}
@@ -36,12 +40,13 @@ class Settings(NamedTuple):
     as_in_compare: Mapping[str, object]
     chosen: Mapping[str, object]
     by_hand: Mapping[str, object]
+    left_out: str = "rows"
 
     def sentence(self) -> str:
         """Describe them in a sentence."""
         parts = [
             (self.as_in_compare, "as in compare"),
-            (self.chosen, "chosen on rows left out"),
+            (self.chosen, f"chosen on {self.left_out} left out"),
             (self.by_hand, "--set"),
         ]
         texts = [f"{_assignments(values)} ({why})" for values, why in parts if values]
@@ -67,16 +72,29 @@ class Fitted:
     settings: Settings
     is_scaled: bool = False
     notes: tuple[str, ...] = ()
+    of_items: int | None = None
+
+    @property
+    def extent(self) -> str:
+        """How much it was fitted to."""
+        if self.of_items is None:
+            return counted(self.n_rows, "row", "rows")
+        pairs = counted(self.n_rows, "pair", "pairs")
+        return f"{pairs} of {counted(self.of_items, 'item', 'items')}"
 
 
-def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
+def run_fit(file: str, options: FitOptions, pairs: PairOptions, output: OutputOptions) -> None:
     """Fit a ranker to a file; write the model, with the names of its features."""
     printer = ResultPrinter(output)
     by_hand = read_settings(options.ranker, options.set_ or ())
     with printer.progress("Reading") as report_progress:
         names = separate_columns(options.columns)
-        source = read_table(file, format=options.format, ids=options.ids(), names=names)
-        if isinstance(source, Documents):
+        source: Documents | Columns | None = None
+        if pairs.items is None:
+            source = read_table(file, format=options.format, ids=options.ids(), names=names)
+        if source is None:
+            fitted = _fit_pairs(by_hand, file, options, pairs, report_progress)
+        elif isinstance(source, Documents):
             fitted = _fit_sparse(by_hand, source, options, report_progress)
         else:
             fitted = _fit_table(by_hand, source, options, report_progress)
@@ -95,10 +113,11 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
         {
             "file": name_of(file),
             "rows": fitted.n_rows,
+            "items": fitted.of_items,
             "model": str(options.out),
             "class": type(learnt).__name__,
             "parameters": learnt.get_params(deep=False),
-            "settings": fitted.settings._asdict(),
+            "settings": {k: v for k, v in fitted.settings._asdict().items() if k != "left_out"},
             "taken": roles_as_json(fitted.task.column_roles),
             "features": list(features) or n_features,
             "scaled": fitted.is_scaled,
@@ -108,7 +127,7 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
         *lines,
         *fitted.notes,
         fitted.settings.sentence(),
-        f"{options.ranker}: fitted to {counted(fitted.n_rows, 'row', 'rows')}, in {options.out}",
+        f"{options.ranker}: fitted to {fitted.extent}, in {options.out}",
         *([f"It needs {package} wherever it is used."] if package else []),
     )
 
@@ -263,6 +282,70 @@ def _fit_table(
     task = replace(task, column_roles=case.column_roles)
     is_scaled = candidate.scaled
     return Fitted(model, ranker, task, len(case.y), settings, is_scaled, case.notes)
+
+
+def _fit_pairs(
+    by_hand: Mapping[str, object],
+    file: str,
+    options: FitOptions,
+    pairs: PairOptions,
+    report_progress: ReportProgress,
+) -> Fitted:
+    """Fit a ranker to pairs of items, whose features are in a table of their own.
+
+    What the leaderboard's candidate is given is kept; what it would choose is chosen on
+    pairs left out.
+    """
+    # Of classes a ranker is another one where trees are; the settings of magnitudes are plain.
+    kinds = [kind for kind in ("magnitude", "graded") if kind in tasks_of(options.ranker)]
+    candidate = _candidate(options.ranker, kinds[0], by_hand) if kinds else None
+    ranker = None if candidate is None else unfitted(candidate)
+    if candidate is None or not isinstance(ranker, RankBoost | MPRank | SVRank):
+        rule = "be RankBoost, MPRank or SVRank to learn from pairs"
+        raise refusal("ranker", rule, repr(options.ranker))
+    items = read_items(pairs.items or "", pairs)
+    names = separate_columns(options.columns)
+    of_items = read_pairs(file, items, pairs, options.format, names)
+    notes, preferences = of_items.notes, of_items.preferences
+    if preferences.has_sizes and isinstance(ranker, RankBoost):
+        preferences = preferences.without_sizes()
+        notes += ("RankBoost learns the order only: sizes are not used.",)
+    n_alone = len(items) - len(preferences.paired_rows())
+    if n_alone:
+        notes += (f"{counted(n_alone, 'item is', 'items are')} in no pair.",)
+    dropped = tuple(split_names(options.drop or (), items.names))
+    for name in dropped:
+        check_column(items, "drop", name)
+    others = {of_items.id_column, *dropped}
+    features = [name for name in items.names if name not in others]
+    keep, category = options.keep or (), options.category or ()
+    coding = Coding.of(items, features, category=category, keep=keep)
+    what = f"Fitting {options.ranker} to {counted(len(preferences), 'pair', 'pairs')}"
+    report_progress(0, None, f"{what}, choosing on pairs left out")
+    scale = candidate.scaled if options.scale is None else options.scale
+    model = TableRanker(ranker, scale=scale)
+    with warnings.catch_warnings():
+        # Of a model with settings that are chosen only then.
+        warnings.simplefilter("ignore")
+        model._fit_columns(coding, items, preferences)
+    chosen = chosen_on_pairs(ranker, model._prepared(items.arrays), preferences, by_hand)
+    ranker.set_params(**chosen)
+    model._fit_columns(coding, items, preferences)
+    roles = (
+        *of_items.column_roles,
+        *(ColumnRole(name, Role.IGNORED, "--drop") for name in dropped),
+        *coding.column_roles,
+    )
+    return Fitted(
+        model,
+        model.ranker_,
+        Task("pairs", of_items.id_column, column_roles=roles),
+        len(preferences),
+        Settings(_fixed(ranker, chosen, by_hand), chosen, by_hand, "pairs"),
+        is_scaled=scale,
+        notes=(*notes, *coding.notes),
+        of_items=len(items),
+    )
 
 
 def _recognised(columns: Columns, options: FitOptions) -> Task:

@@ -166,6 +166,40 @@ class CompareOptions(TableOptions):
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairOptions:
+    """What a file of pairs is to be read as, for `peckorder fit` and `peckorder evaluate`.
+
+    Parameters
+    ----------
+    items
+        A table of items: the file is of pairs of them then, one that is better and one
+        that is worse, by their ids.
+    id
+        The column of ids in that table. By default the usual names, or the first column
+        that has all ids of the pairs.
+    better
+        The column of pairs with the id of the better item; by default better, winner,
+        preferred or chosen.
+    worse
+        The column with the id of the other: worse, loser, other or rejected.
+    weight
+        The column with the weight of each pair, if there is one: weight; "none" for no
+        column.
+    size
+        The column that tells by how much the one is better, if there is one: size or
+        margin; "none" for no column. RankBoost learns the order only.
+    """
+
+    items: str | None = None
+    id: str | None = None
+    better: str | None = None
+    worse: str | None = None
+    weight: str | None = None
+    size: str | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FitOptions(TableOptions):
     """Options of `peckorder fit`.
 

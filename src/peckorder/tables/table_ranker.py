@@ -13,14 +13,21 @@ from peckorder._base import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE, a
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters, masked_as_nan
-from peckorder.feedback import Queries
+from peckorder.feedback import Preferences, Queries
 from peckorder.metrics import rank_loss
 from peckorder.storage.fields import OMITTED, Field, FieldType, Table, floats, nullable
 from peckorder.storage.format import Node
 from peckorder.storage.mixin import StoredModel, inner_models
 from peckorder.storage.models import document, read_document
 from peckorder.tables.answers import STORED_ANSWER, Answer, Cuts, LabelScale
-from peckorder.tables.coded_columns import CODERS, coded, coded_names, heights_of, read_coders
+from peckorder.tables.coded_columns import (
+    CODERS,
+    Coders,
+    coded,
+    coded_names,
+    heights_of,
+    read_coders,
+)
 from peckorder.tables.coders import ByTarget, Coder, LeftOut, OneHot
 from peckorder.tables.columns import Columns, categoricals, frame_names, in_seconds
 from peckorder.tables.features import Coding, Scaling
@@ -262,6 +269,26 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             keep=self.keep or (),
             by_values=False,
         )
+        reasons = {role.column: role.why for role in coding.column_roles}
+        coders = self._fit_coded(coding, table, y, fit_params)
+        self.coders_ = [coders.get(name, LeftOut(reasons[name])) for name in names]
+        self.target_, self.query_ = _name_of(y), _name_of(fit_params.get("qid"))
+
+    def _fit_columns(self, coding: Coding, table: Columns, y: VectorLike | Preferences) -> None:
+        """Learn from the columns of a file, of which `coding` says what becomes of them."""
+        self.coders_ = list(self._fit_coded(coding, table, y, {}).values())
+        self.n_features_in_ = len(self.coders_)
+        self.feature_names_in_ = np.array(list(coding.coders), dtype=object)
+        self.target_ = self.query_ = None
+
+    def _fit_coded(
+        self,
+        coding: Coding,
+        table: Columns,
+        y: VectorLike | Preferences,
+        fit_params: Mapping[str, object],
+    ) -> Coders:
+        """Learn codes, means and deviations, then the ranker; return the coders."""
         prepared = coding.matrix(table)
         if any(isinstance(coder, ByTarget) for coder in coding.coders.values()):
             qid: Any = fit_params.get("qid")
@@ -276,11 +303,9 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 raise refusal("X", "be without infinity", got, error=ValueError)
             self.shift_, self.scale_ = scaling = Scaling.learn(prepared)
             prepared = scaling.apply(prepared)
-        reasons = {role.column: role.why for role in coding.column_roles}
-        self.coders_ = [coding.coders.get(name, LeftOut(reasons[name])) for name in names]
         self.answer_ = None
         self.ranker_ = clone(self.ranker).fit(prepared, y, **fit_params)
-        self.target_, self.query_ = _name_of(y), _name_of(fit_params.get("qid"))
+        return coding.coders
 
     @classmethod
     def _of(

@@ -11,21 +11,25 @@ from rich.console import RenderableType
 import peckorder
 from peckorder import metrics
 from peckorder._core.cells import is_number
+from peckorder._core.column_names import plain
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
-from peckorder.cli.evaluate.roles import Roles, find_roles, missing_column
+from peckorder.cli.evaluate.roles import SCORES, Roles, find_roles, first_of, missing_column
 from peckorder.cli.models import known_columns
-from peckorder.cli.options import EvaluateOptions, OutputOptions
+from peckorder.cli.options import EvaluateOptions, OutputOptions, PairOptions
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
+from peckorder.cli.pairs import read_items, read_pairs, usual_measures
 from peckorder.comparison.run_evaluation import check_measures, judge, measure
 from peckorder.comparison.table_case import known_rows
 from peckorder.feedback import is_missing
 from peckorder.metrics import interval_by_counts, intervals
 from peckorder.tables.columns import (
     Columns,
+    check_column,
     counted,
     distinct,
     is_whole,
+    listed,
     numeric,
     short,
     split_names,
@@ -35,6 +39,7 @@ from peckorder.tables.files.arrow_cells import numbers_of, typed
 from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
+from peckorder.tables.model_rows import ModelRows
 from peckorder.tables.roles import ColumnRole, Role, column_of
 from peckorder.tables.task import MOST_CLASSES, MOST_GRADES, whole_if_it_is
 from peckorder.tables.text_cells import order_of_words, with_amounts
@@ -64,7 +69,9 @@ class Measured(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> None:
+def run_evaluate(
+    file: str, options: EvaluateOptions, pairs: PairOptions, output: OutputOptions
+) -> None:
     """Measure predictions, or a TREC run: means over queries, 95 % intervals."""
     ties, per_query = options.ties, options.per_query
     printer = ResultPrinter(output, per_query)
@@ -75,12 +82,14 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
             metrics.metric_by_name(name, "metric", MEASURES)
         metrics.evaluate([1, 0], [1, 0], of_lists, n_bootstrap=1)
     with printer.progress("Measuring"):
-        if options.qrels is None:
+        if pairs.items is not None:
+            measured = _of_pairs(file, pairs.items, options, pairs)
+        elif options.qrels is None:
             measured = _of_table(file, options)
         else:
             measured = _of_run(file, options.qrels, options)
     rows = [] if measured.table is None else measured.table._rows()
-    if any(row["queries"] == 1 for row in rows):
+    if any(row.get("queries") == 1 for row in rows):
         note = "Intervals are over lists; of one list there is none."
         measured = measured._replace(notes=(*measured.notes, note))
     if per_query is not None:
@@ -105,6 +114,51 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
         },
         *_shown(name_of(file), measured, rows),
     )
+
+
+def _of_pairs(file: str, items_file: str, options: EvaluateOptions, pairs: PairOptions) -> Measured:
+    """Measure scores of items against pairs of them."""
+    roles: list[ColumnRole] = []
+    model = None if options.model is None else ModelRows.of(peckorder.load(options.model))
+    items = read_items(items_file, pairs, model)
+    if model is not None:
+        score = model.added(model.matrix(items))["score"]
+    else:
+        name = _score_column(items, options.score)
+        roles.append(ColumnRole(name, Role.SCORE, "--score" if options.score else "its name"))
+        score = numbers_of(items, name)
+    of_items = read_pairs(file, items, pairs, options.format)
+    preferences = of_items.preferences
+    names = options.metric or usual_measures(preferences, model)
+    notes = of_items.notes
+    table = metrics.evaluate(
+        preferences,
+        score,
+        names,
+        ties=options.ties,
+        n_bootstrap=options.bootstrap,
+        random_state=options.seed,
+    )
+    if table.unit == "pairs":
+        notes += ("The pairs are connected: intervals are too narrow where pairs share items.",)
+    return Measured(len(preferences), table, (), (*of_items.column_roles, *roles), notes)
+
+
+def _score_column(items: Columns, given: str | None) -> str:
+    """Return the column of scores of items."""
+    if given is not None:
+        check_column(items, "score", given)
+        return given
+    by_name = {plain(name): name for name in reversed(items.names)}
+    name = first_of(by_name, SCORES)
+    if name is None:
+        raise refusal(
+            items.source,
+            "have a column of scores, where no model is given",
+            listed(items.names),
+            hint="Add --model FILE or --score NAME.",
+        )
+    return name
 
 
 def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
@@ -249,10 +303,13 @@ def _targets(
 def _shown(file: str, measured: Measured, rows: Sequence[Any]) -> list[RenderableType]:
     """Return what is printed: the roles of columns, then tables."""
     lines: list[RenderableType] = [f"  {line}" for line in role_lines(measured.column_roles)]
-    if measured.column_roles and not any(t.role is Role.QUERY for t in measured.column_roles):
+    unit = "queries" if measured.table is None else measured.table.unit
+    is_list = unit == "queries" and not any(t.role is Role.QUERY for t in measured.column_roles)
+    if measured.column_roles and is_list:
         lines.append("  no column of queries: all rows are one list (--qid NAME)")
-    title = f"{file} ({counted(measured.n_rows, 'row', 'rows')}, 95 % intervals)"
-    for values, counts in ((measured.classes, ["rows"]), (rows, ["queries", "undefined"])):
+    one, many = ("row", "rows") if unit == "queries" else ("pair", "pairs")
+    title = f"{file} ({counted(measured.n_rows, one, many)}, 95 % intervals)"
+    for values, counts in ((measured.classes, ["rows"]), (rows, [unit, "undefined"])):
         if values:
             headings = ("metric", "mean", "low", "high", *counts)
             lines.append(screen(title, headings, [tuple(row.values()) for row in values]))

@@ -16,7 +16,7 @@ from peckorder.tables.roles import (
     given_columns,
 )
 
-_SCORES: Final = ("score", "scores", "y_score", "prediction", "pred", "y_pred")
+SCORES: Final = ("score", "scores", "y_score", "prediction", "pred", "y_pred")
 _CLASSES: Final = ("predicted", "predicted_class")
 # What `rank` adds beside scores and classes.
 PLACES: Final = ("position", "gap", "above_cut")
@@ -79,10 +79,10 @@ def find_roles(
     by_name = {words.plain(name): name for name in reversed(free)}
     predicted = named.get("predicted")
     if predicted is None and "predicted" not in unset:
-        predicted = _first(by_name, _CLASSES)
+        predicted = first_of(by_name, _CLASSES)
     score = named.get("score")
     if score is None and "score" not in unset:
-        score = _first(by_name, _SCORES)
+        score = first_of(by_name, SCORES)
         if score is None and predicted is not None and "predicted" not in named:
             # Numbers are scores, too.
             is_text = columns.arrays[predicted].dtype.kind not in "iuf"
@@ -138,5 +138,6 @@ def _only_numbers(columns: Columns, left: Sequence[str]) -> str | None:
     return numbers[0] if len(numbers) == 1 else None
 
 
-def _first(names: Mapping[str, str], usual: tuple[str, ...]) -> str | None:
+def first_of(names: Mapping[str, str], usual: tuple[str, ...]) -> str | None:
+    """Return the column of the first usual name that there is."""
     return next((names[word] for word in usual if word in names), None)

@@ -1,0 +1,219 @@
+"""Pairs of items in one file and features of items in another, for `fit` and `evaluate`."""
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+from sklearn.base import clone
+
+from peckorder._core import column_names as words
+from peckorder._core.errors import caller, named, refusal
+from peckorder._core.typing import Array, Floats
+from peckorder.cli.models import are_among, like
+from peckorder.cli.options import PairOptions
+from peckorder.comparison.tuning import ROUNDS, boosted_stages
+from peckorder.estimators import RankBoost
+from peckorder.exceptions import DataError
+from peckorder.feedback import Preferences
+from peckorder.metrics import disagreement, mean_squared_difference
+from peckorder.model_selection import PairKFold
+from peckorder.tables.columns import Columns, check_column, counted, is_empty, joined, listed, short
+from peckorder.tables.files.arrow_cells import numbers_of
+from peckorder.tables.files.paths import name_of
+from peckorder.tables.files.read import iter_columns, read_columns
+from peckorder.tables.model_rows import ModelRows
+from peckorder.tables.roles import ColumnRole, Role, given_columns
+
+_ROLES: Final = {
+    "better": Role.BETTER,
+    "worse": Role.WORSE,
+    "weight": Role.WEIGHT,
+    "size": Role.SIZE,
+}
+_CS: Final = tuple(10.0**power for power in range(-2, 5))
+_N_FOLDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairsOfItems:
+    """Preferences among the rows of a table, and the column of ids by which they were named."""
+
+    preferences: Preferences
+    id_column: str
+    column_roles: tuple[ColumnRole, ...]
+    notes: tuple[str, ...]
+
+
+def read_items(file: str, options: PairOptions, model: ModelRows | None = None) -> Columns:
+    """Read a table of items; for a model text as it stands, as `rank` reads it."""
+    if model is None:
+        return read_columns(file, ids=[options.id] if options.id else [])
+    name = caller()
+
+    # Called while the file is open, whose name refusals would take.
+    def numbers(header: tuple[str, ...]) -> Collection[str]:
+        with named(name):
+            return model.numbers(model.sources(name_of(file), header))
+
+    return joined(list(iter_columns(file, numbers=numbers)))
+
+
+def usual_measures(preferences: Preferences, model: ModelRows | None) -> tuple[str, ...]:
+    """Return what pairs are measured by: their order, if all have one, and their sizes.
+
+    The scale of RankBoost's scores has no meaning.
+    """
+    if not preferences.has_sizes or (model is not None and isinstance(model.model, RankBoost)):
+        return ("disagreement",)
+    of_order = ("disagreement",) if (preferences.sizes() > 0).all() else ()
+    return (*of_order, "msd", "mad")
+
+
+def read_pairs(
+    file: str,
+    items: Columns,
+    options: PairOptions,
+    format: str | None,
+    names: tuple[str, ...] | None = None,
+) -> PairsOfItems:
+    """Read a file of pairs, whose ids are looked up in a table of items."""
+    # Ids as they stand: text, unless the file has types.
+    columns = joined(list(iter_columns(file, format=format, names=names)))
+    found, reasons = _columns_of(columns, options)
+    for role in ("better", "worse"):
+        _check_full(columns, found[role])
+    ends = [columns.arrays[found[role]] for role in ("better", "worse")]
+    id_column, why = _id_column(items, ends, options.id)
+    ids = items.arrays[id_column]
+    _check_full(items, id_column)
+    _check_once(items, id_column)
+    ends = [like(end, ids) for end in ends]
+    for role, end in zip(("better", "worse"), ends, strict=True):
+        _check_known(columns, found[role], end, items, id_column)
+    weight, size = (
+        _amounts(columns, found[role]) if role in found else None for role in ("weight", "size")
+    )
+    same = np.flatnonzero(ends[0] == ends[1])
+    if len(same):
+        rule = "have two items in each row"
+        raise refusal(columns.source, rule, f"{short(ends[0][same[0]])} twice in row {same[0] + 1}")
+    row_of = {value: row for row, value in enumerate(ids.tolist())}
+    better, worse = ([row_of[value] for value in end.tolist()] for end in ends)
+    preferences = Preferences(better, worse, weight, size)
+    roles = [ColumnRole(name, _ROLES[role], reasons[role]) for role, name in found.items()]
+    column_roles = (*roles, ColumnRole(id_column, Role.ITEM, why))
+    return PairsOfItems(preferences, id_column, column_roles, (*columns.notes, *items.notes))
+
+
+def _columns_of(columns: Columns, options: PairOptions) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the columns of pairs by their roles, and the reasons."""
+    given = given_columns(columns, {role: getattr(options, role) for role in _ROLES})
+    free = [name for name in columns.names if name not in given.values()]
+    every = words.pair_columns(free) | given
+    found = {role: name for role in _ROLES if (name := every.get(role)) is not None}
+    missing = [role for role in ("better", "worse") if role not in found]
+    if missing:
+        kinds = ", ".join(" and ".join(pair) for pair in words.PAIR)
+        raise refusal(
+            columns.source,
+            f"have two columns of ids, the better one and the worse one ({kinds})",
+            listed(columns.names),
+            hint=f"Add {' '.join(f'--{role} NAME' for role in missing)}.",
+        )
+    return found, {role: f"--{role}" if role in given else "its name" for role in found}
+
+
+def _id_column(items: Columns, ends: Sequence[Array], given: str | None) -> tuple[str, str]:
+    """Return the column of ids, given, by its name, or the first that has all ids of pairs."""
+    if given is not None:
+        check_column(items, "id", given)
+        return given, "--id"
+    usual = [name for name in items.names if words.first_named([name], words.ITEM | words.ID)]
+    others = [name for name in items.names if name not in usual]
+    for names, why in ((usual, "its name"), (others, "it has all ids of the pairs")):
+        for name in names:
+            ids = items.arrays[name]
+            is_known = (bool(are_among(like(end, ids), ids).all()) for end in ends)
+            if len(set(ids.tolist())) == len(ids) and all(is_known):
+                return name, why
+    if usual:
+        return usual[0], "its name"
+    raise refusal(
+        items.source,
+        "have a column with the ids of the pairs",
+        listed(items.names),
+        hint="Add --id NAME.",
+    )
+
+
+def _check_full(columns: Columns, name: str) -> None:
+    gaps = np.flatnonzero(is_empty(columns.arrays[name]))
+    if len(gaps):
+        what = f"column {short(name)} of {columns.source}"
+        raise refusal(what, "have an id in every row", f"an empty cell in row {gaps[0] + 1}")
+
+
+def _check_once(items: Columns, name: str) -> None:
+    first: dict[object, int] = {}
+    for row, value in enumerate(items.arrays[name].tolist()):
+        if first.setdefault(value, row) != row:
+            what = f"column {short(name)} of {items.source}"
+            got = f"{short(value)} in rows {first[value] + 1} and {row + 1}"
+            raise refusal(what, "have every id once", got)
+
+
+def _check_known(columns: Columns, name: str, ids: Array, items: Columns, id_column: str) -> None:
+    unknown = np.flatnonzero(~are_among(ids, items.arrays[id_column]))
+    if len(unknown):
+        more = f", and {counted(len(unknown) - 1, 'more row', 'more rows')}"
+        raise refusal(
+            f"column {short(name)} of {columns.source}",
+            f"have ids that are in column {short(id_column)} of {items.source}",
+            f"{short(ids[unknown[0]])} in row {unknown[0] + 1}{more if len(unknown) > 1 else ''}",
+        )
+
+
+def _amounts(columns: Columns, name: str) -> Floats:
+    amounts = numbers_of(columns, name)
+    wrong = np.flatnonzero(~np.isfinite(amounts) | (amounts < 0))
+    if len(wrong):
+        what = f"column {short(name)} of {columns.source}"
+        raise refusal(what, "be numbers >= 0", f"{amounts[wrong[0]]:g} in row {wrong[0] + 1}")
+    return amounts
+
+
+def chosen_on_pairs(
+    ranker: Any, X: Floats, preferences: Preferences, by_hand: Iterable[str]
+) -> Mapping[str, object]:
+    """Return the settings that do best on pairs left out; none if pairs are too few.
+
+    Of RankBoost the number of rounds, and whether features may fall; else C. What counts
+    is the squared error of sizes where there are some, or the share of wrong pairs.
+    """
+    by_hand, is_boosted = set(by_hand), isinstance(ranker, RankBoost)
+    grid: dict[str, tuple[object, ...]] = {} if is_boosted or "C" in by_hand else {"C": _CS}
+    if is_boosted and ranker.weak == "threshold" and "cumulative" not in by_hand:
+        grid = {"cumulative": (True, False)}
+    chooses_rounds = is_boosted and "n_rounds" not in by_hand
+    loss: Any = mean_squared_difference if preferences.has_sizes else disagreement
+    settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    folds: list[tuple[Preferences, Preferences]] = []
+    with suppress(DataError):
+        folds = list(PairKFold(_N_FOLDS, random_state=0).split(preferences))
+    if not folds or not (grid or chooses_rounds):
+        return {}
+    losses = np.zeros((len(settings), len(ROUNDS) if chooses_rounds else 1))
+    for k, values in enumerate(settings):
+        rounds = {"n_rounds": ROUNDS[-1]} if chooses_rounds else {}
+        for train, test in folds:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = clone(ranker).set_params(**values, **rounds).fit(X, train)
+                stages = boosted_stages(model, X) if chooses_rounds else [model.predict(X)]
+                losses[k] += [loss(test, scores) for scores in stages]
+    k, stage = divmod(int(np.argmin(losses)), losses.shape[1])
+    return settings[k] | ({"n_rounds": ROUNDS[stage]} if chooses_rounds else {})
