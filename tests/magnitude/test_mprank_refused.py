@@ -248,10 +248,10 @@ def test_refusals_leave_models_usable():
         model.leave_pair_out_error(cost="square")
 
 
-def test_partial_fit_needs_a_linear_kernel():
-    assert not hasattr(MPRank(kernel="rbf"), "partial_fit")
+def test_partial_fit_needs_rows():
+    assert not hasattr(MPRank(kernel="precomputed"), "partial_fit")
     with pytest.raises(AttributeError) as error:
-        MPRank(kernel="rbf").partial_fit(X, Y)
-    assert "MPRank: kernel must be 'linear' for partial_fit" in str(
+        MPRank(kernel="precomputed").partial_fit(X, Y)
+    assert "MPRank: kernel must be another than 'precomputed' for partial_fit" in str(
         error.value.__cause__ or error.value
     )

@@ -18,12 +18,12 @@ WEIGHED = from_arrays(np.eye(3), [1, 2, 3], weight=[1.0, 1.0, 2.0])
         (7, STREAM, {}, TypeError, "estimator must be an object with get_params"),
         (SVRank(), STREAM, {}, TypeError, "estimator must be one with partial_fit, or a "),
         (
-            MPRank(kernel="rbf"),
+            MPRank(kernel="precomputed"),
             STREAM,
             {},
             TypeError,
             "estimator must be one with partial_fit, or a RankBoost; got "
-            r"MPRank\(kernel='rbf'\). MPRank: kernel must be 'linear' for partial_fit",
+            r"MPRank\(kernel='precomputed'\). MPRank: kernel must be another than 'precomp",
         ),
         (
             OrdinalBoost(),

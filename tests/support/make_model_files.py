@@ -36,6 +36,7 @@ NAMES = [
     "mprank",
     "mprank-rbf",
     "mprank-stream",
+    "mprank-stream-rbf",
     "mprank-cv",
     "svrank",
     "svrank-rbf",

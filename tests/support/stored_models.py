@@ -114,7 +114,7 @@ def _scored(
 def _streamed(model: Any, **options: Any) -> Case:
     return Case(
         lambda: model.partial_fit(X[:30], RELEVANCE[:30], **options),
-        lambda m: [m.predict(NEW), m.coef_],
+        lambda m: [m.predict(NEW), m.coef_ if hasattr(m, "coef_") else m.dual_coef_],
         lambda m: m.partial_fit(X[30:], RELEVANCE[30:], **options),
     )
 
@@ -271,6 +271,7 @@ CASES: dict[str, Case] = {
     "mprank-poly-sparse": _scored(MPRank(C=10.0, **_poly), SPARSE),
     "mprank-precomputed": _given_kernel(MPRank(kernel="precomputed")),
     "mprank-stream": _streamed(MPRank(C=10.0)),
+    "mprank-stream-rbf": _streamed(MPRank(C=10.0, max_iter=1, **_rbf)),
     "mprank-stream-queries": _streamed(MPRank(), qid=np.arange(30) % 3)._replace(
         go_on=lambda m: m.partial_fit(X[30:], RELEVANCE[30:], qid=QUERY[30:])
     ),

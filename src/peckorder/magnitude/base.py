@@ -258,7 +258,7 @@ class MagnitudeModel(ScoreEstimator):
 
     def _store(self, solution: Solution, training: Training | None = None) -> None:
         """Store a solution, with the rows of its coefficients, in place of another."""
-        for name in ("coef_", "dual_coef_", "_moments", "_training", "_fitted_C"):
+        for name in ("coef_", "dual_coef_", "_moments", "_training", "_fitted_C", "_visits"):
             self.__dict__.pop(name, None)
         self._has_offset, self._gram = False, None
         self._kept: slice | Ints = slice(None)

@@ -1,6 +1,6 @@
 """MPRank: scores whose differences are those of the labels."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,11 +16,13 @@ from peckorder._core.validation import Rules, one_of, optional, positive, whole
 from peckorder.feedback import Preferences
 from peckorder.magnitude.base import RULES, AnyTraining, Kernel, MagnitudeModel, Training
 from peckorder.magnitude.mprank_solver.iterative import Diverged, Limits
+from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
+from peckorder.magnitude.mprank_solver.kernel_stream import Visits, learn_rows, with_batch
 from peckorder.magnitude.mprank_solver.leave_out import COSTS, LeaveOut
 from peckorder.magnitude.mprank_solver.leave_pairs_out import LeavePairsOut
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.magnitude.mprank_solver.pair_solve import PairProblem, TrainingPairs
-from peckorder.magnitude.mprank_solver.ridge import Method
+from peckorder.magnitude.mprank_solver.ridge import Method, Solution
 from peckorder.magnitude.mprank_solver.rows import refuse_large
 from peckorder.magnitude.mprank_solver.solve import Problem, TrainingRows
 from peckorder.magnitude.storage import SQUARED
@@ -228,6 +230,10 @@ class SquaredModel(MagnitudeModel):
             solution = PairProblem.of(training, float(C)).solve(method)
         else:
             solution = Problem(training, float(C)).solve(method)
+        self._keep(solution, training, C, method)
+
+    def _keep(self, solution: Solution, training: AnyTraining, C: float, method: Method) -> None:
+        """Store a solution, and the rows that it is of; warn if it is none."""
         assert solution.dual is not None
         if not np.isfinite([solution.objective, solution.dual.sum()]).all():
             refuse_large()
@@ -245,10 +251,10 @@ class SquaredModel(MagnitudeModel):
 
 
 def _has_partial_fit(model: "MPRank") -> bool:
-    if model.kernel != "linear":
+    if isinstance(model.kernel, str) and model.kernel == "precomputed":
         raise refusal(
             "kernel",
-            "be 'linear' for partial_fit, which keeps no rows",
+            "be another than 'precomputed' for partial_fit: rows are still to come",
             repr(model.kernel),
             error=AttributeError,
         )
@@ -451,12 +457,20 @@ class MPRank(SquaredModel, stored=True):
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
     ) -> Self:
-        """Continue with more rows: the result is that of `fit` on all, to rounding.
+        """Continue with more rows: the result is that of `fit` on all.
 
-        A triangular factor of the products of features is kept, no rows. There are no
-        `dual_coef_` then, and no pairs can be left out. For a linear kernel; `solver`
-        does not matter, reflections are used. A copied or loaded model can continue
-        what `partial_fit` began, but not what `fit` began, whose rows are left behind.
+        With a linear kernel to rounding: a triangular factor of the products of
+        features is kept, no rows. There are no `dual_coef_` then, and no pairs can be
+        left out; `solver` does not matter, reflections are used. A copied or loaded
+        model can continue what `partial_fit` began, but not what `fit` began, whose
+        rows are left behind.
+
+        With other kernels rows are kept, and no matrix of kernels: the paper's on-line
+        version. Row i is visited as it comes, with its kernels with the i rows so far,
+        and the coefficient of least cost, or a constant step with ``solver="gradient"``.
+        Passes over all rows so far follow until `tol` is met, `max_iter` with that of
+        the new rows. So ``max_iter=1`` visits every row once, for scores that are near
+        those of `fit` and nearer after more calls with a larger one.
 
         Parameters
         ----------
@@ -468,7 +482,7 @@ class MPRank(SquaredModel, stored=True):
         qid : array-like of shape (n_samples,), default=None
             The query of each row. The rows of a query must come in one call: the same
             name in a later call is another query. None if all rows ever given belong to
-            one query.
+            one query, as they must with a kernel.
         sample_weight : array-like of shape (n_samples,), default=None
             A pair weighs the product of its rows' weights.
         offset : array-like of shape (n_samples,), default=None
@@ -478,7 +492,9 @@ class MPRank(SquaredModel, stored=True):
         -------
         self
             The estimator. O(n_samples d^2 + d^3) time for d features, or pairs in place
-            of samples; O(d^2) memory beside the batch.
+            of samples; O(d^2) memory beside the batch. With a kernel O(n d) time for
+            each visit of one of n rows, and O(n d) memory: the rows, and four numbers for
+            each.
 
         Examples
         --------
@@ -487,6 +503,9 @@ class MPRank(SquaredModel, stored=True):
         >>> model = MPRank(C=100.0).partial_fit(X[:2], y[:2]).partial_fit(X[2:], y[2:])
         >>> model.predict(X).round(2).tolist()
         [1.0, 1.56, 2.91, 4.53]
+        >>> model = MPRank(C=100.0, kernel="rbf").partial_fit(X[:2], y[:2])
+        >>> model.partial_fit(X[2:], y[2:]).predict(X).round(2).tolist()
+        [1.03, 1.52, 2.98, 4.46]
 
         Matches of two days, with rows for the players as of each day:
 
@@ -505,6 +524,8 @@ class MPRank(SquaredModel, stored=True):
                 batch = self._read_pairs(X, y, qid, sample_weight, offset, reset=is_first)
             else:
                 batch = self._read(X, y, qid, sample_weight, offset, reset=is_first)
+            if self.kernel != "linear":
+                return self._partial_fit_kernel(batch, is_first=is_first)
             before = self._no_moments(batch) if is_first else self._moments_before()
             if before.has_pairs != isinstance(batch, TrainingPairs):
                 rule = "Preferences" if before.has_pairs else "labels"
@@ -519,6 +540,46 @@ class MPRank(SquaredModel, stored=True):
             self._has_offset = has_offset
             self._has_queries = isinstance(batch, TrainingRows) and batch.has_queries
         return self
+
+    def _partial_fit_kernel(self, batch: Training, *, is_first: bool) -> Self:
+        """Visit the rows of a batch, and then all."""
+        if isinstance(batch, TrainingPairs):
+            raise refusal("y", "be labels for partial_fit with a kernel", "Preferences")
+        if batch.has_queries:
+            rule = "be None for partial_fit with a kernel, which compares all rows ever given"
+            raise refusal("qid", rule, "another")
+        known = None if is_first else self._rows_before()
+        visits: Visits | None = vars(self).get("_visits")
+        if visits is None:
+            visits = Visits.none()
+            if known is not None:
+                visits = Visits.of_fit(known, self.dual_coef_[known.kept])
+        training = with_batch(known, batch, self._kernel_function(self.gamma))
+        method = self._method()
+        with blas_threads_for(float(batch.n_rows) * len(training.y) * self.n_features_in_):
+            try:
+                visits, solution = learn_rows(training, visits, float(self.C), method)
+            except Diverged:
+                self._refuse_step()
+        self._keep(solution, training, self.C, method)
+        self._visits = visits
+        self._has_offset, self._has_queries = training.offset is not None, False
+        return self
+
+    def _rows_before(self) -> TrainingRows:
+        """Return the rows that were learnt with a kernel, all compared with each other."""
+        training: Training | None = vars(self).get("_training")
+        if not (
+            isinstance(training, TrainingRows)
+            and isinstance(training.rows, Gram)
+            and training.weights.n_queries == 1
+        ):
+            raise refusal(
+                "partial_fit",
+                "be called on a new model, or one of the rows of one query with this kernel",
+                "another",
+            )
+        return training
 
     def _check(self) -> None:
         super()._check()
@@ -545,12 +606,11 @@ class MPRank(SquaredModel, stored=True):
         try:
             self._solve(training, self.gamma, self.C, self._method())
         except Diverged:
-            raise refusal(
-                "step",
-                "be shorter to converge, None for a safe one",
-                repr(self.step),
-                error=ValueError,
-            ) from None
+            self._refuse_step()
+
+    def _refuse_step(self) -> NoReturn:
+        rule = "be shorter to converge, None for a safe one"
+        raise refusal("step", rule, repr(self.step), error=ValueError) from None
 
     def _fit_moments(self, moments: RunningMoments) -> None:
         """Learn from moments of rows, wherever these were computed."""

@@ -11,6 +11,7 @@ import numpy as np
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Matrix
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
+from peckorder.magnitude.mprank_solver.kernel_stream import Visits
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.magnitude.mprank_solver.pair_solve import TrainingPairs
 from peckorder.magnitude.mprank_solver.pairs import PairWeights
@@ -140,6 +141,12 @@ def _check_sample(node: Node) -> None:
         raise node.refuse("weight", "positive")
 
 
+_VISITS = Table(
+    Field("beta", floats("support")),
+    Field("image", floats("support")),
+    Field("sums", floats("support")),
+    Field("diagonal", floats("support")),
+)
 _SAMPLE = Table(
     Field("y", floats("support")),
     Field("offset", nullable(floats("support"))),
@@ -162,6 +169,8 @@ def _complete_squared(node: Node) -> None:
             rows=gram, weights=pairs, kept=kept, n_rows=n_rows, is_copy=True
         )
     if sample is None:
+        if "_visits" in values:
+            raise node.refuse("visits", "with the rows that were visited")
         return
     if gram is None or "_fitted_C" not in values:
         raise node.refuse("sample", "with a kernel")
@@ -209,6 +218,7 @@ _PAIRS = Table(
 SQUARED = MAGNITUDE.extended(
     Field("fitted_C", number(positive=True), "_fitted_C", optional=True),
     Field("moments", nested(_MOMENTS, _moments), "_moments", optional=True),
+    Field("visits", nested(_VISITS, Visits), "_visits", optional=True),
     Field("sample", nested(_SAMPLE, dict), _training_rows, optional=True),
     Field("pairs", nested(_PAIRS, PairWeights.connected), _training_pairs, optional=True),
     complete=_complete_squared,

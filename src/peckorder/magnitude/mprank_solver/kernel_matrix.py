@@ -16,7 +16,7 @@ from peckorder._core.threads import n_cores, share
 from peckorder._core.typing import Floats
 from peckorder.magnitude.compiled import mprank as compiled
 from peckorder.magnitude.mprank_solver.rows import LARGEST, QueryWeights, refuse_large
-from peckorder.similarity.kernel_function import Items, KernelFunction, Matrix
+from peckorder.similarity.kernel_function import Items, KernelFunction, Matrix, stack
 
 # Eigenvalues so far below zero, beside the largest kernel, are not due to rounding.
 NEGATIVE = 1e-7
@@ -145,6 +145,17 @@ class Gram(SavedPlainly):
 
         n_threads = 1 if self.function.function is not None else n_cores()
         return np.sum(share(len(tiles), n_threads, work), axis=0)  # type: ignore[no-any-return]
+
+    def extended(self, X: Matrix) -> Self:
+        """Return the kernels among these rows and others behind them."""
+        return replace(self, X=stack([self.X, self._prepared(X)]))
+
+    def block(self, rows: slice, n: int) -> Floats:
+        """Return the kernels of a range of rows with the first n. O(n d) time for each."""
+        K = np.ascontiguousarray(self._values(self.X[rows], self.X[:n], slice(n)))
+        if self.function.name == "rbf":
+            np.fill_diagonal(K[:, rows], 1.0)
+        return K
 
     def _tiles(self) -> Iterator[tuple[slice, slice]]:
         """Yield the tiles on the diagonal and on one side of it."""
