@@ -33,7 +33,9 @@ ORDINAL = {
     "averaged": PRank,
     "last": partial(PRank, rule="last"),
     "widrow-hoff": partial(WidrowHoff, eta=0.25, step="normalized"),
+    "widrow-hoff averaged": partial(WidrowHoff, step="normalized", rule="averaged"),
     "perceptron": MulticlassPerceptron,
+    "perceptron averaged": partial(MulticlassPerceptron, rule="averaged"),
 }
 # What classes may be, lowest first.
 CLASSES = {

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from peckorder import PRank
-from peckorder.ordinal import prank
+from peckorder.ordinal import kernel_estimator
 from peckorder.ordinal.learners.kernel_prank import KernelPRankLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner
 from support.helpers import PAPER, plus_one_squared
@@ -31,7 +31,7 @@ def way(request, case, monkeypatch):
     """Return a model of the way, and the rows to train and test it with."""
     options, learner = WAYS[request.param]
     if request.param == "sums":
-        monkeypatch.setattr(prank, "FEW", 0)
+        monkeypatch.setattr(kernel_estimator, "FEW", 0)
     X, X_test = np.array(case["X"]), np.array(case["X_test"])
     if request.param == "precomputed":
         X, X_test = plus_one_squared(X, X), plus_one_squared(X_test, X)

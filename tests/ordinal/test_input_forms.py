@@ -71,8 +71,10 @@ def test_the_form_of_dense_rows_does_not_change_the_model(name, form):
 def test_sparse_rows_give_the_model_of_dense_ones(name, form):
     # In integers, so that the order of a sum does not matter.
     view = {"unit_norm": False} if name != "normalized" else {"fit_intercept": False}
-    model = make(name, **view).fit(SPARSE[form](X), Y)
-    assert_array_equal(model.predict(X), make(name, **view).fit(X, Y).predict(X))
+    # Of three classes the uniform update takes halves, which are exact, and no thirds.
+    y = np.minimum(Y, 3) if "uniform" in name else Y
+    model = make(name, **view).fit(SPARSE[form](X), y)
+    assert_array_equal(model.predict(X), make(name, **view).fit(X, y).predict(X))
 
 
 @every_learner

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from peckorder import AggregatePRank, PRank
-from peckorder.ordinal import prank
+from peckorder.ordinal import kernel_estimator
 from support import online_oracles
 from support.helpers import RULES, messy_csr, plus_one_squared, real_data
 
@@ -216,7 +216,7 @@ def test_features_and_sums_learn_the_same_integers(rule, problem, poly):
     seen = []
     for few in (1024, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(prank, "FEW", few)
+            patch.setattr(kernel_estimator, "FEW", few)
             predicted = model.fit(FORMS[form](X, 1), y).predict(FORMS[form](X_test, 2))
         seen.append((model.support_, model.dual_coef_, model.thresholds_, predicted))
     for by_features, by_sums in zip(*seen, strict=True):
@@ -233,7 +233,7 @@ def test_members_learn_the_same_integers_by_features_and_by_sums(aggregate, prob
     seen = []
     for few in (1024, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(prank, "FEW", few)
+            patch.setattr(kernel_estimator, "FEW", few)
             model.fit(FORMS[form](X, 1), y)
             predicted = model.predict(FORMS[form](X_test, 2))
             shares = model.predict_proba(FORMS[form](X_test, 2))
@@ -251,7 +251,7 @@ def test_features_and_sums_predict_the_same_progressively(rule, problem, poly, c
     predicted = []
     for few in (1024, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(prank, "FEW", few)
+            patch.setattr(kernel_estimator, "FEW", few)
             model = PRank(rule=rule, classes=range(1, k + 1), **view, **poly)
             first = model.progressive(FORMS[form](X[:cut], 1), y[:cut])
             rest = model.progressive(X[cut:], y[cut:]) if cut < len(y) else []

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 from peckorder import AggregatePRank, PRank
 from peckorder._core.validation import as_rows
-from peckorder.ordinal import prank as estimators
+from peckorder.ordinal import kernel_estimator as estimators
 from peckorder.ordinal.learners import base, polynomial
 from peckorder.ordinal.learners.kernel_prank import KernelPRankLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner

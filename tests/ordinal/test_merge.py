@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from peckorder import AggregatePRank, PRank
-from peckorder.ordinal import prank
+from peckorder.ordinal import kernel_estimator
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner
 from support.helpers import (
@@ -187,7 +187,7 @@ def test_the_clock_goes_on_from_the_later_of_both():
 def test_features_and_sums_merge_to_the_same(monkeypatch):
     merged = []
     for few, kind in ((1024, PolynomialLearner), (0, KernelEnsembleLearner)):
-        monkeypatch.setattr(prank, "FEW", few)
+        monkeypatch.setattr(kernel_estimator, "FEW", few)
         a, b = two("poly")
         merged.append(a.merge(b).partial_fit(X, Y))
         assert type(merged[-1]._learner) is kind

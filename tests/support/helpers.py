@@ -27,6 +27,16 @@ LEARNERS = {
     ),
     "perceptron": (MulticlassPerceptron, online_oracles.MulticlassPerceptron),
 }
+LEARNERS |= {
+    f"{name} averaged": tuple(partial(maker, rule="averaged") for maker in LEARNERS[name])
+    for name in ("constant", "normalized", "perceptron")
+}
+LEARNERS |= {
+    f"uniform {rule}": tuple(
+        partial(maker, update="uniform", rule=rule) for maker in LEARNERS["perceptron"]
+    )
+    for rule in ("last", "averaged")
+}
 RULES = ["last", "averaged", "voted"]
 AGGREGATES = ["bayes_point", "bagging", "voted", "median"]
 
@@ -50,6 +60,8 @@ KERNEL_LEARNERS = {
     "budget": partial(PRank, budget=8),
     "budget last": partial(PRank, budget=8, rule="last"),
     "function": partial(PRank, kernel=plus_one_squared),
+    "rbf constant": partial(WidrowHoff, kernel="rbf", gamma=0.5, eta=0.25),
+    "rbf perceptron": partial(MulticlassPerceptron, kernel="rbf", gamma=0.5, rule="averaged"),
     "poly members": partial(_few, kernel="poly", gamma=1),
     "rbf members": partial(_few, kernel="rbf", gamma=0.5, aggregate="bagging"),
     "budget members": partial(_few, budget=8),

@@ -438,57 +438,109 @@ def learn_permuted(ensemble, orders, X, y):
     ensemble.rounds = len(orders[0])
 
 
-class WidrowHoff(Learner):
-    def __init__(self, d, k, eta, step="constant", **view):
+class Baseline(Learner):
+    """Scores in columns, each the sum of the rows added to it; all that was added is kept.
+
+    An average is the mean of the scores by the rules after each round.
+    """
+
+    def __init__(self, d, k, n_columns, rule="last", kernel=dot, **view):
         super().__init__(d, k, **view)
-        self.eta, self.step = eta, step
-        self.w = [0.0] * self.d
+        self.rule, self.kernel, self.n_columns = rule, kernel, n_columns
+        self.added = []  # round, number of the row, row, steps of the columns
+
+    def sums(self, x, until):
+        """Return the scores of the columns after so many rounds."""
+        totals = [0.0] * self.n_columns
+        for time, _, z, steps in self.added:
+            if time < until:
+                value = self.kernel(z, x)
+                totals = [t + step * value for t, step in zip(totals, steps, strict=True)]
+        return totals
+
+    def sums_that_predict(self, x):
+        """Return the scores by the sum of the rules that predict, and of how many."""
+        if self.rule == "last" or not self.rounds:
+            return self.sums(x, self.rounds), 1
+        rules = [self.sums(x, until) for until in range(1, self.rounds + 1)]
+        return [sum(column) for column in zip(*rules, strict=True)], self.rounds
+
+    def scores(self, x):
+        sums, n_rules = self.sums_that_predict(self.see(x))
+        return [value / n_rules for value in sums]
 
     def predict(self, x):
-        s = dot(self.w, self.see(x))
-        for rank in range(1, self.k):
-            self.note(s - (rank + 0.5), self.w, self.mistakes)
+        return self.place(*self.sums_that_predict(self.see(x)))
+
+    def learn(self, x, y, number=None):
+        x = self.see(x)
+        scores = self.sums(x, self.rounds)
+        guess, steps = self.place(scores, 1), self.steps(scores, x, y)
+        number = self.rounds if number is None else number
+        self.added.append((self.rounds, number, x, steps))
+        self.count(guess, y)
+
+    def coefficients(self):
+        """Return the columns' coefficients by the number of the row, without zeros."""
+        total = {}
+        for time, number, _, steps in self.added:
+            share = (self.rounds - time) / self.rounds if self.rule == "averaged" else 1
+            old = total.get(number, [0.0] * self.n_columns)
+            total[number] = [a + share * step for a, step in zip(old, steps, strict=True)]
+        return {number: total[number] for number in sorted(total) if any(total[number])}
+
+    def weights(self):
+        """Return the columns' weights, for the product as the kernel."""
+        total = [[0.0] * self.d for _ in range(self.n_columns)]
+        n_rules = self.rounds if self.rule == "averaged" else 1
+        for time, _, x, steps in self.added:
+            n = self.rounds - time if self.rule == "averaged" else 1
+            for w, step in zip(total, steps, strict=True):
+                w[:] = [a + n * step * v for a, v in zip(w, x, strict=True)]
+        return [[value / n_rules for value in w] for w in total]
+
+
+class WidrowHoff(Baseline):
+    def __init__(self, d, k, eta, step="constant", **how):
+        super().__init__(d, k, 1, **how)
+        self.eta, self.step = eta, step
+
+    def place(self, sums, n_rules):
+        s = sums[0] / n_rules
+        if self.rounds:
+            self.closest = min(self.closest, *(abs(s - (r + 0.5)) for r in range(1, self.k)))
         return nearest_rank(s, self.k)
 
-    def learn(self, x, y):
-        self.count(self.predict(x), y)
-        x = self.see(x)
-        eta, square = self.eta, dot(x, x)
+    def steps(self, scores, x, y):
+        eta, square = self.eta, self.kernel(x, x)
         if self.step == "normalized":
             eta = eta / square if square > 0 else 0.0
-        s = dot(self.w, x)
-        self.w = [w - eta * (s - y) * v for w, v in zip(self.w, x, strict=True)]
-
-    def weights(self):
-        return self.w
+        return [-eta * (scores[0] - y)]
 
 
-class MulticlassPerceptron(Learner):
-    def __init__(self, d, k, **view):
-        super().__init__(d, k, **view)
-        self.w = [[0.0] * self.d for _ in range(k)]
-        self.changed = [False] * k
+class MulticlassPerceptron(Baseline):
+    def __init__(self, d, k, update="max", **how):
+        super().__init__(d, k, k, **how)
+        self.update = update
 
-    def predict(self, x):
-        x = self.see(x)
-        scores = [dot(w, x) for w in self.w]
-        best = scores.index(max(scores))
-        for c, score in enumerate(scores):
-            if c != best:
-                changed = self.changed[c] or self.changed[best]
-                self.note(scores[best] - score, self.w[c], changed)
+    def note_gaps(self, sums, one, n_rules=1):
+        """Note the gaps between a class and others, except those to which the same was added."""
+        for c, score in enumerate(sums):
+            if any(steps[c] != steps[one] for _, _, _, steps in self.added):
+                self.closest = min(self.closest, abs(sums[one] - score) / n_rules)
+
+    def place(self, sums, n_rules):
+        best = sums.index(max(sums))
+        self.note_gaps(sums, best, n_rules)
         return best + 1
 
-    def learn(self, x, y):
-        guess = self.predict(x)
-        self.count(guess, y)
-        x = self.see(x)
-        if guess != y:
-            self.changed[y - 1] = self.changed[guess - 1] = True
-            pairs = zip(self.w[y - 1], self.w[guess - 1], x, strict=True)
-            moved = [(up + v, down - v) for up, down, v in pairs]
-            self.w[y - 1] = [up for up, _ in moved]
-            self.w[guess - 1] = [down for _, down in moved]
-
-    def weights(self):
-        return self.w
+    def steps(self, scores, x, y):
+        order = sorted(range(self.k), key=lambda c: (-scores[c], c))
+        wrong = order[: order.index(y - 1)]
+        if self.update == "uniform":
+            self.note_gaps(scores, y - 1)
+        else:
+            wrong = wrong[:1]
+        steps = [-1 / len(wrong) if c in wrong else 0 for c in range(self.k)]
+        steps[y - 1] = int(bool(wrong))
+        return steps

@@ -260,7 +260,13 @@ CASES: dict[str, Case] = {
     "aggregate-rbf": _ordinal(_few(**_rbf, aggregate="voted")),
     "aggregate-budget": _ordinal(_few(budget=4), SPARSE),
     "widrow-hoff": _ordinal(WidrowHoff(eta=0.25, step="normalized")),
+    "widrow-hoff-averaged": _ordinal(WidrowHoff(rule="averaged")),
+    "widrow-hoff-rbf": _ordinal(WidrowHoff(**_rbf), SPARSE),
+    "widrow-hoff-rbf-averaged": _ordinal(WidrowHoff(**_rbf, rule="averaged")),
     "perceptron": _ordinal(MulticlassPerceptron()),
+    "perceptron-averaged": _ordinal(MulticlassPerceptron(rule="averaged")),
+    "perceptron-poly": _ordinal(MulticlassPerceptron(**_poly, update="uniform")),
+    "perceptron-rbf-averaged": _ordinal(MulticlassPerceptron(**_rbf, rule="averaged")),
     "calibrated": _calibrated(CalibratedOrdinal(MPRank(C=10.0), cv=3)),
     "calibrated-words": _calibrated(
         CalibratedOrdinal(PRank(), classes=WORDS.tolist()), WORDS[Y - 1]

@@ -23,6 +23,7 @@ from peckorder.estimators import (
     WidrowHoff,
 )
 from peckorder.export._graph import Graph, onnx_package, write_forest, write_rankboost
+from peckorder.ordinal.learners.baselines import WeightsLearner
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.tables.answers import Answer, Cuts, LabelScale
 from peckorder.tables.coders import Dates, LeftOut, Number
@@ -241,8 +242,9 @@ def write_prank(graph: Graph, model: PRank, classes: Labels) -> None:
 def write_widrow_hoff(graph: Graph, model: WidrowHoff, classes: Labels) -> None:
     """Round a score, half upwards, to a rank from 1 to the number of classes."""
     learner = model._learner
+    assert isinstance(learner, WeightsLearner)  # checked by `_obstacle`
     scale = _scale(graph, learner.transform)
-    scores = _scores(graph, learner.transform, learner.weights, scale)
+    scores = _scores(graph, learner.transform, learner.mean_weights(), scale)
     graph.output(graph.flat(scores), "scores", np.float64)
     rank = graph("Floor", graph("Add", scores, graph.constant(0.5)))
     highest = graph.constant(float(len(classes)))
@@ -254,11 +256,14 @@ def write_widrow_hoff(graph: Graph, model: WidrowHoff, classes: Labels) -> None:
 def write_perceptron(graph: Graph, model: MulticlassPerceptron, classes: Labels) -> None:
     """Take the class with the largest score, the lowest of equal ones."""
     learner = model._learner
+    assert isinstance(learner, WeightsLearner)  # checked by `_obstacle`
     scale = _scale(graph, learner.transform)
-    scores = _scores(graph, learner.transform, learner.weights.T, scale)
+    scores = _scores(graph, learner.transform, learner.mean_weights().T, scale)
     graph.output(scores, "scores", np.float64, len(classes))
-    level = graph("ArgMax", scores, axis=1, keepdims=1)
-    _write_labels(graph, level, scores, classes)
+    is_mean = learner.n_rules > 1
+    sums = _scores(graph, learner.transform, learner.rule().T, scale) if is_mean else scores
+    level = graph("ArgMax", sums, axis=1, keepdims=1)
+    _write_labels(graph, level, sums, classes)
 
 
 def write_ordinal_boost(graph: Graph, model: OrdinalBoost, classes: Labels) -> None:

@@ -31,6 +31,7 @@ from peckorder._core.validation import (
 )
 from peckorder.feedback import LabelColumn, Scale
 from peckorder.ordinal.base import OrdinalEstimator
+from peckorder.ordinal.kernel_estimator import KernelEstimator
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.ensemble_base import (
     MOST_OFFERS,
@@ -43,7 +44,6 @@ from peckorder.ordinal.learners.ensemble_base import (
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.polynomial import Monomials, PolynomialLearner
 from peckorder.ordinal.mergeable import check_mergeable
-from peckorder.ordinal.prank import KernelEstimator
 from peckorder.similarity.parameters import KERNEL_RULES
 
 _jobs = Rule("an integer, not zero", lambda value: whole(-(2**31)).accepts(value) and value != 0)

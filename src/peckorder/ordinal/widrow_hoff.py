@@ -1,21 +1,18 @@
 """The Widrow-Hoff rule as a learner of ordered classes."""
 
 from dataclasses import replace
-from typing import ClassVar, NoReturn
-
-import numpy as np
-from numpy.random import RandomState
-from numpy.typing import ArrayLike
+from typing import Any, ClassVar, NoReturn
 
 from peckorder._core.errors import entry, refusal
-from peckorder._core.typing import Floats, MatrixLike, Rows, Seed, VectorLike
+from peckorder._core.typing import Rows, Seed, VectorLike
 from peckorder._core.validation import Rules, check_unusable_row, one_of, positive
-from peckorder.ordinal.base import OrdinalEstimator
-from peckorder.ordinal.learners.baselines import WidrowHoffLearner
+from peckorder.ordinal.baselines import BaselineEstimator
+from peckorder.ordinal.compiled.baselines import Step
+from peckorder.ordinal.learners.base import Learner
 
 
 @entry
-class WidrowHoff(OrdinalEstimator, stored=True):
+class WidrowHoff(BaselineEstimator, stored=True):
     """Learn ranks as numbers by on-line least squares.
 
     Every row, right or wrong, pulls its score towards its rank y = 1..k::
@@ -33,6 +30,10 @@ class WidrowHoff(OrdinalEstimator, stored=True):
     step : {"constant", "normalized"}, default="constant"
         "normalized" divides `eta` by the squared norm of each row; it cannot diverge
         for eta < 2.
+    rule : {"last", "averaged"}, default="last"
+        Which rule predicts: the one after the last row, as published, or the mean of
+        the rules after each row, which noise and a large `eta` move less. Learning
+        follows the last rule always.
     max_iter : int, default=1
         Passes over the rows in `fit`.
     shuffle : bool, default=False
@@ -44,6 +45,14 @@ class WidrowHoff(OrdinalEstimator, stored=True):
     classes : array-like, default=None
         All classes, lowest first. Needed for labels without an order of their own,
         such as strings, and for classes that the data may not show.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
+        As in `PRank`: the paper uses one for all that it compares.
+    gamma : float or None, default=None
+        As in `PRank`.
+    degree : int, default=2
+        As in `PRank`.
+    coef0 : float, default=1.0
+        As in `PRank`.
     random_state : int, RandomState instance or None, default=None
         Source of the orders if `shuffle` is set.
 
@@ -52,9 +61,12 @@ class WidrowHoff(OrdinalEstimator, stored=True):
     classes_ : ndarray of shape (n_classes,)
         The classes, lowest first.
     coef_ : ndarray of shape (n_features,)
-        Weights of the score.
+        Weights of the score, for the linear kernel.
     intercept_ : float
         Its constant; zero without `fit_intercept`.
+    support_, dual_coef_ : ndarray of shape (n_support,)
+        With a kernel: the rows that the score is a sum over, numbered as in `PRank`, and
+        their coefficients.
     n_rounds_, n_mistakes_, cumulative_loss_ : int
         Rows learnt so far, those misplaced when they came, and by how many steps.
     n_iter_ : int
@@ -71,7 +83,10 @@ class WidrowHoff(OrdinalEstimator, stored=True):
     Notes
     -----
     A pass costs O(nnz(X)) time and, beyond the data, O(n_features) memory. `eta` and
-    `step` may be changed between calls of `partial_fit`.
+    `step` may be changed between calls of `partial_fit`. With a kernel every row has a
+    part in the score and is kept: n rows cost O(n**2) kernels, O(n) memory. A
+    polynomial kernel of few features is cheaper as
+    `sklearn.preprocessing.PolynomialFeatures`.
 
     `predict`, `save` and copying may run in several threads at once; `fit`,
     `partial_fit` and `progressive` may not run beside anything else on the same object.
@@ -88,8 +103,7 @@ class WidrowHoff(OrdinalEstimator, stored=True):
     array([1, 1, 2, 2])
     """
 
-    _learner: WidrowHoffLearner
-    _rules: ClassVar[Rules] = OrdinalEstimator._rules | {
+    _rules: ClassVar[Rules] = BaselineEstimator._rules | {
         "eta": positive,
         "step": one_of("constant", "normalized"),
     }
@@ -99,58 +113,50 @@ class WidrowHoff(OrdinalEstimator, stored=True):
         *,
         eta: float = 0.1,
         step: str = "constant",
+        rule: str = "last",
         max_iter: int = 1,
         shuffle: bool = False,
         fit_intercept: bool = True,
         unit_norm: bool = True,
         classes: VectorLike | None = None,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: int = 2,
+        coef0: float = 1.0,
         random_state: Seed = None,
     ) -> None:
         self.eta = eta
         self.step = step
+        self.rule = rule
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.fit_intercept = fit_intercept
         self.unit_norm = unit_norm
         self.classes = classes
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.random_state = random_state
-
-    def decision_function(self, X: MatrixLike) -> Floats:
-        """Return the score of each row: its rank before rounding.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,)
-            A real number; 1 stands for the lowest class.
-        """
-        return self._from_learner("scores", X)
 
     def _needs_norms(self) -> bool:
         return bool(self.unit_norm) or self.step == "normalized"
 
-    def _new_learner(
-        self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
-    ) -> WidrowHoffLearner:
-        return WidrowHoffLearner(
-            transform=self._transform(),
-            weights=np.zeros(n_features + bool(self.fit_intercept)),
+    def _step(self, n_levels: int) -> Step:
+        return Step(
+            regression=True,
             eta=float(self.eta),
             normalized=self.step == "normalized",
+            uniform=False,
             n_levels=n_levels,
         )
 
-    def _resumed(self) -> WidrowHoffLearner:
-        normalized = self.step == "normalized"
-        return replace(self._learner.copy(), eta=float(self.eta), normalized=normalized)
+    def _weight_shape(self, n_weights: int, n_levels: int) -> tuple[int, ...]:
+        return (n_weights,)
 
-    def _publish(self) -> None:
-        self.coef_ = self._learner.weights[: self.n_features_in_]
-        self.intercept_ = float(self._learner.weights[-1]) if self.fit_intercept else 0.0
+    def _resumed(self) -> Learner:
+        learner = self._learner.copy()
+        return replace(learner, step=self._step(learner.step.n_levels))
 
     def _refuse_to_learn(self, rows: Rows, row: int | None) -> NoReturn:
         if row is None or check_unusable_row(rows, row, self.n_features_in_):
@@ -163,6 +169,7 @@ class WidrowHoff(OrdinalEstimator, stored=True):
         ) from None
 
     def _advice(self) -> str:
-        if self.unit_norm or self.step == "normalized":
+        has_unit_norm = self.unit_norm and self.kernel in ("linear", "rbf")
+        if has_unit_norm or self.step == "normalized":
             return "Choose it below 2."
         return "Lower eta, scale the features, or set step='normalized'."

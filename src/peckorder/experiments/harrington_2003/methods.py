@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import RandomState
@@ -55,7 +55,7 @@ class Form:
     step: str = "constant"
 
     @property
-    def rows(self) -> dict[str, bool]:
+    def rows(self) -> dict[str, Any]:
         """The parameters of all estimators."""
         return {"fit_intercept": self.fit_intercept, "unit_norm": self.unit_norm}
 

@@ -17,14 +17,10 @@ from peckorder._core.compiled.rows import (
     row_clear,
     row_scale,
     row_score,
-    row_square,
     rows_ahead,
 )
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Rows
-
-# A score of Widrow-Hoff is a rank; one beyond this is a run that diverges.
-DIVERGED = 1e12
 
 
 class RowBlock(NamedTuple):
@@ -332,82 +328,4 @@ def finish_votes(voted: VotedRows) -> int:
         if not np.isfinite(voted.score[t]):
             return t
         voted.mean[t] /= voted.n_votes[t]
-    return -1
-
-
-@compiled
-def widrow_hoff(
-    block: RowBlock,
-    transform: RowTransform,
-    weights: Floats,
-    eta: float,
-    normalized: bool,
-    n_levels: int,
-    tally: Ints,
-) -> int:
-    """Learn the ranks 1..k of a block of rows as numbers by the Widrow-Hoff rule.
-
-    Returns the first row whose score is not finite or beyond any rank because the run
-    diverges, or -1.
-    """
-    rows, intercept = block.rows, transform.intercept
-    ahead = rows_ahead(rows)
-    for t in range(block.level.shape[0]):
-        i = next_row(rows, block.start, block.order, t, ahead)
-        scale = row_scale(rows, i, intercept, transform.unit_norm)
-        score = row_score(rows, i, weights, intercept, scale)
-        # Written so that NaN is refused too.
-        if not abs(score) <= DIVERGED:
-            return t
-        guess = int(min(max(np.floor(score + 0.5), 1.0), float(n_levels))) - 1
-        if block.predicted.shape[0]:
-            block.predicted[t] = guess
-        truth = block.level[t]
-        tally[0] += guess != truth
-        tally[1] += abs(guess - truth)
-        step = eta
-        if normalized:
-            square = row_square(rows, i) + (1.0 if intercept else 0.0)
-            square *= scale * scale
-            if square == np.inf:
-                return t
-            step = eta / square if square > 0.0 else 0.0
-        step *= (truth + 1 - score) * scale
-        row_add(rows, i, step, weights)
-        if intercept:
-            weights[weights.shape[0] - 1] += step
-    return -1
-
-
-@compiled
-def perceptron(block: RowBlock, transform: RowTransform, weights: Floats, tally: Ints) -> int:
-    """Learn a block of rows by the multiclass perceptron; weights (k, d).
-
-    Returns the first row with a score that is not finite, or -1.
-    """
-    rows, intercept = block.rows, transform.intercept
-    last = weights.shape[1] - 1
-    ahead = rows_ahead(rows)
-    for t in range(block.level.shape[0]):
-        i = next_row(rows, block.start, block.order, t, ahead)
-        scale = row_scale(rows, i, intercept, transform.unit_norm)
-        guess, best = 0, -np.inf
-        for c in range(weights.shape[0]):
-            score = row_score(rows, i, weights[c], intercept, scale)
-            if not np.isfinite(score):
-                return t
-            if score > best:
-                guess, best = c, score
-        if block.predicted.shape[0]:
-            block.predicted[t] = guess
-        truth = block.level[t]
-        if guess == truth:
-            continue
-        tally[0] += 1
-        tally[1] += abs(guess - truth)
-        row_add(rows, i, scale, weights[truth])
-        row_add(rows, i, -scale, weights[guess])
-        if intercept:
-            weights[truth, last] += scale
-            weights[guess, last] -= scale
     return -1
