@@ -3,11 +3,15 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
+from rich.console import Console
 
 from peckorder import experiments
+from peckorder.cli.published import print_outcome
+from peckorder.exceptions import MissingDataError
+from peckorder.reports import Table
 from support.command_line import output_of, result_of
 from support.command_line import run as run_command
 
@@ -54,7 +58,8 @@ def test_writes_the_page_and_the_results_and_prints_the_tables(capsys, tmp_path,
     shown = output_of(
         capsys, "reproduce", "crammer-singer-2001", "--out", str(tmp_path), "--jobs", "1"
     )
-    assert "What holds" in shown
+    assert shown.startswith("A trial run on small synthetic data: it shows that the machinery")
+    assert "What holds" not in shown
     assert "PRank" in shown
     stem = tmp_path / "crammer-singer-2001-quick"
     page = stem.with_suffix(".html").read_text()
@@ -76,6 +81,72 @@ def test_a_folder_without_data_leaves_earlier_files_alone(capsys, tmp_path):
     assert "nothing could be run" in " ".join(capsys.readouterr().err.split())
     assert page.read_text() == "earlier"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", page.name]
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def outcome_of(preset, *parts):
+    experiment = experiments.Experiment(
+        "toy", "A toy", "Somebody (1999).", {"quick": preset}, parts
+    )
+    return experiments.run(experiment)
+
+
+@dataclass(frozen=True)
+class Real:
+    synthetic: bool = False
+
+
+def table_of(config, units, seconds):
+    headings = ("ranker", "first hundred", "second hundred", "third hundred", "fourth hundred")
+    cell = "0.1234 ± 0.1234"
+    names = ("WeakLearn.2.cum", "Widrow-Hoff, step 0.05", "disagreement-of-a-name-too-long-by-far")
+    rows = tuple((name, *[cell] * 4) for name in names)
+    claim = experiments.Claim("It holds.", (experiments.Comparison(1, 0.001),), "It does.")
+    return experiments.Shown(tables=(Table(headings, rows, ""),), claims=(claim,))
+
+
+def part_of(name, load=lambda config, folder: 0):
+    return experiments.Part(
+        name,
+        f"Table {name}",
+        load,
+        lambda config: 1,
+        lambda *given: experiments.Measured({}),
+        table_of,
+    )
+
+
+def test_names_are_whole_on_a_narrow_screen(capsys, narrow):
+    print_outcome(Console(), outcome_of(Real(), part_of("1")))
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    firsts = [line.split("│")[1].strip() for line in shown.splitlines() if line.startswith("│")]
+    assert "WeakLearn.2.cum" in firsts
+    assert "disagreement-of-a-name-too-long-by-far" in "".join(firsts)
+    assert "1 for" in shown
+
+
+def test_what_to_get_is_said_once(capsys, narrow):
+    def load(config, folder):
+        raise MissingDataError("load_it: it must be there. Get it from its publisher.")
+
+    outcome = outcome_of(Real(), part_of("1", load), part_of("2", load), part_of("3"))
+    print_outcome(Console(), outcome)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count("Get it from its publisher.") == 1
+    assert "Table 1; Table 2: left out." in shown
+
+
+def test_nothing_to_run_says_once_what_to_get(capsys, tmp_path):
+    arguments = ("--preset", "full", "--data", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert run("freund-2003", *arguments, "--jobs", "1") == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert err.count("Get ml-1m.zip") == 1
 
 
 def test_ctrl_c_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):

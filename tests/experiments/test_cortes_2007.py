@@ -17,7 +17,7 @@ from peckorder.experiments.cortes_2007 import data, figure_1, rankers, tables
 from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
 from peckorder.experiments.framework.statistics import column
 from peckorder.magnitude.compiled.mprank import sweep
-from support.outcomes import shown, smaller
+from support.outcomes import claims_of, shown, smaller
 
 PAPERS = experiments.find("cortes-2007")
 QUICK, FULL, PAPER = PAPERS.presets.values()
@@ -49,7 +49,7 @@ def test_every_part_is_shown(outcome):
     for each in outcome.parts:
         assert not each.left_out
         assert each.shown.tables
-        assert each.shown.claims
+        assert shown(outcome, each.part.name).claims
     assert shown(outcome, "time").timed_tables
     assert shown(outcome, "time").timed_charts
     for name in ("movielens", "convergence", "left-out"):
@@ -83,8 +83,8 @@ def test_printed_figures_stand_in_their_rows(outcome):
 
 
 def test_claims_are_judged(outcome):
-    claims = [claim for each in outcome.parts for claim in each.shown.claims]
-    assert len(claims) == 3 * 4 + 3 + 1 + 2 + 1
+    claims = claims_of(outcome)
+    assert len(claims) == 3 * 5 + 4 + 1 + 3 + 1
     for claim in claims:
         assert claim.holds in {"yes", "no", "in part", "open"}
         assert any(letter.isdigit() for letter in claim.found)

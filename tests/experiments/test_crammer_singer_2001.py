@@ -13,7 +13,7 @@ from peckorder import PRank, Ratings, experiments
 from peckorder.datasets import make_square
 from peckorder.experiments.crammer_singer_2001 import batch, movies, online
 from peckorder.experiments.framework.online import NOISE, lowest
-from support.outcomes import shown, smaller
+from support.outcomes import claims_of, shown, smaller, verdicts_of
 
 EXPERIMENT = experiments.find("crammer-singer-2001")
 QUICK, FULL = EXPERIMENT.presets["quick"], EXPERIMENT.presets["full"]
@@ -71,7 +71,7 @@ def test_on_line_tables_have_the_three_rankers_and_what_they_must_beat(quick):
     for name in ("square", "movies-many", "movies-few"):
         found = first_column(shown(quick, name).tables[0])
         assert wanted <= set(found)
-        assert any(label.startswith("Widrow-Hoff, step") for label in found)
+        assert any(label == online.NORMALISED for label in found)
     for name in ("movies-many", "movies-few"):
         assert movies.ITEM_MEAN in first_column(shown(quick, name).tables[0])
 
@@ -102,9 +102,11 @@ def test_tables_of_factors_have_what_looks_at_no_feature(quick):
 def test_the_report_says_which_passes_are_ours(quick):
     for name in ("batch-square", "batch-movies"):
         caption = shown(quick, name).tables[0].caption
-        assert "one pass is the paper's" in caption
-        assert "further passes are ours" in caption
-        assert "Judged is PRank, 1 pass" in shown(quick, name).claims[0].found
+        assert "Averages are ours" in caption
+        (claim,) = shown(quick, name).claims
+        assert claim.holds == "cannot be told"
+        assert "How many passes" in claim.found
+        assert "PRank, 1 pass, minus multiclass SVM" in claim.found
     assert any("1, 20, 100 and 500" in each for each in EXPERIMENT.departures)
 
 
@@ -116,13 +118,16 @@ def test_curves_have_the_three_rankers_and_the_running_median(quick):
 
 
 def test_every_claim_is_judged_with_numbers(quick):
-    claims = [claim for each in quick.parts for claim in each.shown.claims]
-    assert len(claims) == 5
-    assert {claim.holds for claim in claims} <= {"yes", "no", "in part", "open"}
+    claims = claims_of(quick)
+    assert len(claims) == 3 + 2 * 4 + 2
+    words = {"yes", "no", "in part", "open", "cannot be told"}
+    assert {claim.holds for claim in claims} <= words
     assert all("±" in claim.found for claim in claims)
-    assert "Synthetic" in claims[0].text
-    assert "more than 30 movies" in claims[1].text
-    assert "more than 60 movies" in claims[2].text
+    assert all(claim.text.startswith("Synthetic: ") for claim in claims[:3])
+    # The paper's sets, not the limits of the preset.
+    for first, n_movies in ((3, 100), (7, 200)):
+        texts = [claim.text for claim in claims[first : first + 4]]
+        assert all(f"more than {n_movies} movies" in text for text in texts)
 
 
 def test_the_report_says_that_no_number_is_printed(quick):
@@ -203,8 +208,11 @@ def test_sides_are_of_the_rounds_that_are_judged():
     theirs = np.zeros((4, 4))
     noise = np.array([[0.1], [-0.1], [0.1], [-0.1]])
     ours = theirs + np.array([[9.0, -1.0, 0.0, 1.0]]) + noise
-    assert online.sides_below(ours, theirs, rounds) == [1, 0, -1]
-    assert online.sides_below(ours[:, :1], theirs[:, :1], rounds[:1]) == [-1]
+    found = online.comparisons_below(ours, theirs, rounds)
+    assert [one.sign for one in found if one.p < 0.05] == [1, -1]
+    assert (len(found), found[1].p) == (3, 1.0)
+    (found,) = online.comparisons_below(ours[:, :1], theirs[:, :1], rounds[:1])
+    assert found.sign == -1
 
 
 # Claims, on synthetic repetitions with a known verdict
@@ -213,9 +221,7 @@ def test_sides_are_of_the_rounds_that_are_judged():
 def square_repetitions(level):
     """Return repetitions of the square whose curves are `level(ranker, rounds)`."""
     rounds = online.square_rounds(QUICK)
-    steps = [online.stepped(eta) for eta in QUICK.square_steps]
-    names = [online.LAST, online.AVERAGED, online.PERCEPTRON, *steps]
-    names += [online.MEDIAN, online.CONSTANT]
+    names = [*online.learners(QUICK.square_steps), online.MEDIAN, online.CONSTANT]
     lost = {name: level(name.partition(",")[0], rounds) * rounds for name in names}
     return [{"lost": lost, "tested": dict.fromkeys(names, 1.0)}] * 3
 
@@ -255,16 +261,37 @@ def worst_but_once(name, rounds):
 @pytest.mark.parametrize(
     ("level", "holds"),
     [
-        (as_the_paper_says, "yes"),
-        (the_reverse, "no"),
-        (all_alike, "open"),
-        (perceptron_below, "no"),
-        (worst_but_once, "in part"),
+        (as_the_paper_says, ["yes", "yes", "yes"]),
+        (the_reverse, ["no", "no", "no"]),
+        (all_alike, ["open", "open", "open"]),
+        (perceptron_below, ["no", "no", "no"]),
+        (worst_but_once, ["no", "yes", "in part"]),
     ],
 )
-def test_the_claim_on_the_square_is_of_all_three_rankers(level, holds):
-    (claim,) = online.show_square(QUICK, square_repetitions(level), []).claims
-    assert claim.holds == holds
+def test_each_sentence_on_the_square_has_its_verdict(level, holds):
+    found = online.show_square(QUICK, square_repetitions(level), []).claims
+    assert verdicts_of(found) == holds
+
+
+def test_the_papers_step_is_judged_and_the_constant_one_diverges():
+    units = square_repetitions(as_the_paper_says)
+    for unit in units:
+        unit["lost"][online.stepped(0.1)] = np.zeros(len(unit["lost"][online.LAST]))
+        unit["lost"][online.stepped(1.0)] = [None] * len(unit["lost"][online.LAST])
+    found = online.show_square(QUICK, units, [])
+    # Another step that is below everything changes nothing.
+    assert verdicts_of(found.claims) == ["yes", "yes", "yes"]
+    assert "diverges in 3 of 3 sequences" in found.paragraphs[0]
+    assert "Harrington (2003)" in found.paragraphs[0]
+
+
+@pytest.mark.parametrize("tested_after", [20, 4_900])
+def test_a_run_that_diverges_has_no_loss(tested_after):
+    config = replace(QUICK, tested_after=tested_after)
+    values = online.measure_square(config, {}, 0, np.random.default_rng(0)).values
+    assert np.isnan(values["lost"][online.stepped(1.0)][-1])
+    assert np.isfinite(values["lost"][online.NORMALISED]).all()
+    assert np.isnan(values["tested"][online.stepped(1.0)]) == (tested_after == 4_900)
 
 
 def movie_repetitions(levels):
@@ -283,39 +310,19 @@ def movie_repetitions(levels):
 
 @pytest.mark.parametrize(
     ("levels", "holds"),
-    [((1, 2, 3), "yes"), ((3, 2, 1), "no"), ((2, 2, 2), "open"), ((2, 1, 3), "in part")],
-)
-def test_the_claim_on_movies_is_of_both_rivals(levels, holds):
-    kinds = ("PRank", "Widrow-Hoff", "multiclass perceptron")
-    units = movie_repetitions(dict(zip(kinds, levels, strict=True)))
-    (claim,) = movies.show(QUICK, units, [], which=0).claims
-    assert claim.holds == holds
-
-
-def batch_repetitions(published, others, machines, regression):
-    """Return repetitions of the square in a batch, with one loss per size and ranker."""
-    names = batch.pranks(QUICK, np.random.default_rng(0))
-    tested = dict.fromkeys(names, others) | {batch.PUBLISHED: published}
-    tested |= dict(zip(batch.PEERS, (machines, regression), strict=True))
-    return [{"tested": tested | {batch.MEDIAN: [1.0] * 3}}] * 3
-
-
-@pytest.mark.parametrize(
-    ("published", "machines", "regression", "holds"),
     [
-        ([1, 1, 1], [2, 2, 2], [3, 3, 3], "yes"),
-        ([3, 3, 3], [2, 2, 2], [1, 1, 1], "no"),
-        ([2, 2, 2], [2, 2, 2], [2, 2, 2], "open"),
-        ([1, 3, 3], [2, 2, 2], [2, 2, 2], "in part"),
-        # Before one machine at each size, but never before both.
-        ([2, 2, 2], [3, 1, 3], [1, 3, 1], "no"),
+        ((1, 2, 3), ["yes", "yes"]),
+        ((3, 2, 1), ["no", "no"]),
+        ((2, 2, 2), ["open", "open"]),
+        ((2, 1, 3), ["no", "yes"]),
     ],
 )
-def test_first_in_a_batch_is_first_before_both_machines(published, machines, regression, holds):
-    # With more passes it comes first always, and that is ours, not the paper's.
-    units = batch_repetitions(published, [0, 0, 0], machines, regression)
-    (claim,) = batch.show_square(QUICK, units, []).claims
-    assert claim.holds == holds
+def test_each_rival_on_movies_has_its_verdict(levels, holds):
+    kinds = ("PRank", "Widrow-Hoff", "multiclass perceptron")
+    units = movie_repetitions(dict(zip(kinds, levels, strict=True)))
+    claims = movies.show(QUICK, units, [], which=0).claims
+    assert verdicts_of(claims) == [*holds, *holds]
+    assert [claim.text.count("as they are") for claim in claims] == [1, 1, 0, 0]
 
 
 def some_viewers():

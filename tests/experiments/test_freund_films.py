@@ -8,7 +8,7 @@ import pytest
 from peckorder import RankBoost
 from peckorder.collaborative import ItemMean, MinNormRegression, NearestRanker, VectorSimilarity
 from peckorder.datasets import make_ratings
-from peckorder.experiments.freund_2003 import chance, learners
+from peckorder.experiments.freund_2003 import chance, ideas
 from peckorder.experiments.freund_2003 import films as films_module
 from peckorder.experiments.freund_2003.films import bin_name, in_bin, thinned
 
@@ -167,7 +167,7 @@ def test_similarity_gets_the_threshold_with_the_largest_r(case):
     X = tables.viewers.by_item[tables.target.learnt]
     potentials = np.random.default_rng(5).standard_normal(X.shape[0])
     potentials -= potentials.mean()
-    learner = learners.similarity_learner(tables, 30)
+    learner = ideas.similarity_learner(tables, 30)
     found = float(learner(X, potentials)(X) @ potentials)
     centred = np.nan_to_num(tables.learnt - tables.viewers.means)
     values = centred @ tables.similarities(30)
@@ -178,7 +178,7 @@ def test_similarity_gets_the_threshold_with_the_largest_r(case):
 def test_a_hybrid_is_no_worse_on_what_it_learnt(case):
     tables, _, _ = case
     viewers, target = tables.viewers, tables.target
-    weak = ["threshold", learners.similarity_learner(tables, 30)]
+    weak = ["threshold", ideas.similarity_learner(tables, 30)]
     _, model = films_module.boosted(viewers, target, 30, weak=weak, n_rounds=1)
     _, plain = films_module.boosted(viewers, target, 30, n_rounds=1)
     assert model.bounds_[-1] <= plain.bounds_[-1] + 1e-12
@@ -186,4 +186,4 @@ def test_a_hybrid_is_no_worse_on_what_it_learnt(case):
 
 def test_stumps_may_put_unrated_films_on_either_side():
     table = np.array([[1.0, np.nan]])
-    assert learners.stump_table(table).tolist() == [[1.0, 0.0, 1.0, 6.0]]
+    assert ideas.stump_table(table).tolist() == [[1.0, 0.0, 1.0, 6.0]]

@@ -5,7 +5,8 @@ import pytest
 
 from peckorder import RankBoost, experiments
 from peckorder.datasets import Documents
-from peckorder.experiments.freund_2003 import learners, lists
+from peckorder.experiments.freund_2003 import documents, learners, lists
+from peckorder.metrics import disagreement, half_width
 
 EXPERIMENT = experiments.find("freund-2003")
 QUICK = EXPERIMENT.presets["quick"]
@@ -25,11 +26,17 @@ def test_stages_stay_as_they_are_after_the_last_round():
 
 def test_errors_are_taken_at_the_rounds_that_are_tabled():
     for config in EXPERIMENT.presets.values():
-        rounds = learners.rounds_of(config)
-        assert rounds[0] == 1
-        assert rounds[-1] == config.rounds_shown
-        assert len(rounds) <= 42
-    assert 50 in learners.rounds_of(EXPERIMENT.presets["full"])
+        for last in (config.film_rounds, config.list_rounds):
+            rounds = learners.rounds_of(last)
+            assert rounds[0] == 1
+            assert rounds[-1] == last
+            assert len(rounds) <= 43
+            assert set(learners.judged_rounds(last)) <= set(rounds)
+    assert learners.judged_rounds(200).tolist() == [40, 50, 200, 200]
+    assert learners.judged_rounds(1000).tolist() == [40, 50, 200, 1000]
+    assert learners.judged_rounds(10).tolist() == [2, 2, 10, 10]
+    # In 1,000 rounds the second method grows without bound on films.
+    assert EXPERIMENT.presets["paper"].film_rounds == 200
 
 
 # Lists.
@@ -92,11 +99,55 @@ def test_each_fold_is_ranked_by_what_the_others_taught():
     synthetic = lists.synthetic_lists(1)
     fold = np.arange(synthetic.n_queries) % lists.N_FOLDS
     settings = learners.LEARNERS["WeakLearn.3.cum"]
-    _, scores = lists.boost(QUICK, synthetic, fold, settings)
+    found = lists.boost(QUICK, synthetic, fold, settings)
+    scores = found.scores
     is_test = fold[synthetic.query] == 2
     model = RankBoost(n_rounds=QUICK.fold_rounds, default=0, **settings)
     model.fit(synthetic.X[~is_test], synthetic.target[~is_test], qid=synthetic.query[~is_test])
     assert scores[is_test] == pytest.approx(model.predict(synthetic.X[is_test]), abs=1e-12)
+    # The error of each query is that of the model which did not see it.
+    judged = learners.judged_rounds(QUICK.list_rounds)
+    assert {half: len(values) for half, values in found.by_query.items()} == {
+        "train": len(judged),
+        "test": len(judged),
+    }
+    model = RankBoost(n_rounds=int(judged[-1]), default=0, **settings)
+    model.fit(synthetic.X[~is_test], synthetic.target[~is_test], qid=synthetic.query[~is_test])
+    for query in np.unique(synthetic.query[is_test]):
+        rows = np.flatnonzero(synthetic.query == query)
+        wrong = disagreement(synthetic.target[rows], model.predict(synthetic.X[rows]))
+        assert found.by_query["test"][-1][query] == pytest.approx(wrong, abs=1e-5)
+
+
+def test_errors_of_queries_have_the_mean_that_is_shown():
+    synthetic = lists.synthetic_lists(0)
+    rng = np.random.default_rng(0)
+    fold = rng.permutation(synthetic.n_queries) % lists.N_FOLDS
+    found = lists.boost(QUICK, synthetic, fold, learners.LEARNERS["WeakLearn.3.cum"])
+    unit = {"pairs": lists.pairs_of(synthetic), "by query": {"x": found.by_query}}
+    terms = lists.errors_after([unit], "x", "train", 3)
+    # A fold's share of the pairs is not exactly a quarter.
+    assert terms.mean() == pytest.approx(found.curves["train"][-1], abs=0.01)
+    weight = unit["pairs"]
+    assert terms.mean() == pytest.approx(
+        np.average(found.by_query["train"][3], weights=weight), abs=1e-12
+    )
+
+
+def test_the_interval_over_queries_is_that_of_queries_drawn_anew():
+    rng = np.random.default_rng(0)
+    n = 300
+    pairs = rng.integers(1, 60, n)
+    errors = rng.random((4, n)) * 30 / (pairs + 30)
+    units = [{"pairs": pairs, "by query": {"x": {"test": errors}}}]
+    half = half_width(lists.errors_after(units, "x", "test", 2))
+    drawn = rng.integers(n, size=(4000, n))
+    means = np.average(errors[2][drawn], weights=pairs[drawn], axis=1)
+    assert half == pytest.approx(1.96 * means.std(), rel=0.05)
+    # Two partitions of the same queries are one set of queries.
+    assert lists.errors_after(units * 2, "x", "test", 2) == pytest.approx(
+        lists.errors_after(units, "x", "test", 2)
+    )
 
 
 def test_synthetic_lists_have_ranks_and_ends():
@@ -113,12 +164,12 @@ def test_synthetic_lists_have_ranks_and_ends():
 
 def test_ndcg_counts_the_first_two_places_alike():
     synthetic = Documents(np.zeros((3, 1)), np.array([0.0, 1.0, 2.0]), np.array([1, 1, 1]))
-    swapped = lists.ndcg_and_map(synthetic, np.array([1.0, 3.0, 2.0]))
+    swapped = documents.ndcg_and_map(synthetic, np.array([1.0, 3.0, 2.0]))
     assert swapped[:2] == pytest.approx([1 / 3, 1.0])
-    assert lists.ndcg_and_map(synthetic, np.array([1.0, 2.0, 3.0])) == pytest.approx(1.0)
-    tied = lists.ndcg_and_map(synthetic, np.zeros(3))
+    assert documents.ndcg_and_map(synthetic, np.array([1.0, 2.0, 3.0])) == pytest.approx(1.0)
+    tied = documents.ndcg_and_map(synthetic, np.zeros(3))
     assert tied[0] == pytest.approx(np.mean([0, 1, 3]) / 3)
 
 
 def test_leads_are_written_with_their_sign():
-    assert lists._text(-0.25, 0.5) == "\N{MINUS SIGN}0.2 ± 0.5"
+    assert lists._text(-0.25) == "\N{MINUS SIGN}0.2"

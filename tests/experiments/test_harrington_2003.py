@@ -14,7 +14,7 @@ from peckorder.datasets import make_square
 from peckorder.experiments.harrington_2003 import filtering, methods, square
 from peckorder.experiments.harrington_2003.square import FORM, stream
 from peckorder.metrics import rank_loss
-from support.outcomes import shown, smaller
+from support.outcomes import claims_of, shown, smaller, verdicts_of
 
 EXPERIMENT = experiments.find("harrington-2003")
 SMALL = smaller(
@@ -86,15 +86,18 @@ def test_curves_have_intervals_and_few_points(outcome, part):
 
 
 def test_every_claim_is_judged(outcome):
-    claims = [claim for part in PARTS for claim in shown(outcome, part).claims]
+    claims = claims_of(outcome)
     text = " ".join(claim.text for claim in claims)
     for words in (
-        "lowest test rank loss for each tau",
-        "Smaller tau gives smaller confidence intervals",
-        "OAP-VP is lowest up to 1000 rounds and OAP-BPM after 5000",
-        "lowest test rank loss on cystic fibrosis",
-        "lowest test rank loss on EachMovie",
-        "On OHSUMED Widrow-Hoff is slightly better",
+        "lowest averaged rank loss over the three choices of tau",
+        "as tau is made smaller so is the confidence interval",
+        "OAP-VP was the lowest until 1000 examples",
+        "after the 5000 examples",
+        'the smaller tau, "the slower the convergence"',
+        "the test set results for OAP-BPM are better than the training set results",
+        'cystic fibrosis: "OAP-BPM had the lowest average rank loss"',
+        'EachMovie (here MovieLens 1M): "OAP-BPM had the lowest average rank loss"',
+        "OHSUMED: in the test",
     ):
         assert words in text
     words = {"yes", "no", "in part", "open", "not tried"}
@@ -347,11 +350,19 @@ def synthetic_repetitions(outcome, part, level, n=3):
 
 
 def verdicts(outcome, part, level):
-    """Return the verdicts of a part, by the first words of its claims."""
+    """Return the verdicts of a part, by its claims."""
     units = synthetic_repetitions(outcome, part, level)
     (shows,) = (each.part.show for each in outcome.parts if each.part.name == part)
     claims = shows(EXPERIMENT.presets["quick"], units, []).claims
-    return [claim.holds for claim in claims]
+    texts = [claim.text for claim in claims]
+    return dict(zip(texts, verdicts_of(claims), strict=True))
+
+
+def with_words(verdicts, words):
+    return {holds for text, holds in verdicts.items() if words in text}
+
+
+RAW, ROUNDED = "(means not rounded", "(means rounded"
 
 
 def as_the_paper_says(name, share, form):
@@ -373,9 +384,12 @@ def all_alike(name, share, form):
     ("level", "holds"), [(as_the_paper_says, "yes"), (the_reverse, "no"), (all_alike, "open")]
 )
 def test_claims_on_the_square_have_known_verdicts(outcome, level, holds):
-    lowest, spread, online, step = verdicts(outcome, "square", level)
-    assert (lowest, online, step) == (holds, holds, holds)
-    assert spread == "open"  # All repetitions are equal.
+    found = verdicts(outcome, "square", level)
+    assert len(found) == 2 + 1 + 4 + 1 + 1
+    for words in ("three choices of tau", "5000 examples", "until 1000"):
+        assert with_words(found, words) == {holds}
+    # All repetitions are equal, whatever tau is.
+    assert with_words(found, "interval") == with_words(found, "slower") == {"open"}
 
 
 def test_one_rival_that_is_lower_is_enough(outcome):
@@ -385,7 +399,33 @@ def test_one_rival_that_is_lower_is_enough(outcome):
         return as_the_paper_says(name, share, form)
 
     # Voted PRank counts where means are rounded; where they are not, the claim holds.
-    assert verdicts(outcome, "square", level)[0] == "in part"
+    found = verdicts(outcome, "square", level)
+    tau = "three choices of tau"
+    assert [holds for text, holds in found.items() if tau in text] == ["yes", "no"]
+
+
+@pytest.mark.parametrize(("sign", "holds"), [(1, "yes"), (-1, "no"), (0, "open")])
+@pytest.mark.parametrize("part", ["square", "cystic-fibrosis"])
+def test_slower_is_a_higher_loss_for_a_smaller_tau(outcome, part, sign, holds):
+    def level(name, share, form):
+        early = {"0.3": 0.6, "0.6": 0.5, "0.9": 0.4}
+        tau = name.split(" ")[-1]
+        return 0.5 + sign * (early.get(tau, 0.5) - 0.5) if share <= 0.3 else 0.5
+
+    assert with_words(verdicts(outcome, part, level), "slower") == {holds}
+
+
+@pytest.mark.parametrize(("gap", "holds"), [(0.1, "yes"), (-0.1, "no"), (0.0, "open")])
+def test_the_test_is_compared_with_all_rounds_on_line(outcome, gap, holds):
+    units = synthetic_repetitions(outcome, "movielens", all_alike)
+    for unit in units:
+        for by_method in unit["online"].values():
+            for curve in by_method.values():
+                curve[-1] = 0.5 + gap
+    (shows,) = (each.part.show for each in outcome.parts if each.part.name == "movielens")
+    claims = shows(EXPERIMENT.presets["quick"], units, []).claims
+    claims = [claim for claim in claims if "training set" in claim.text]
+    assert verdicts_of(claims) == [holds, holds]
 
 
 @pytest.mark.parametrize(("sign", "holds"), [(1, "yes"), (-1, "no"), (0, "open")])
@@ -396,7 +436,7 @@ def test_the_claim_on_intervals_is_of_spreads(sign, holds):
         for method in ENSEMBLES
         for tau in methods.TAUS
     }
-    assert square._narrower_with_tau(test).holds == holds
+    assert verdicts_of([square._narrower_with_tau(test)]) == [holds]
 
 
 @pytest.mark.parametrize(
@@ -405,8 +445,8 @@ def test_the_claim_on_intervals_is_of_spreads(sign, holds):
 @pytest.mark.parametrize("part", ["cystic-fibrosis", "movielens"])
 def test_claims_on_ratings_have_known_verdicts(outcome, part, level, holds):
     found = verdicts(outcome, part, level)
-    # The lowest in the test, and OAP-VP at first.
-    assert (found[0], found[-1]) == (holds, holds)
+    assert with_words(found, "lowest average rank loss") == {holds}
+    assert with_words(found, "faster convergence") == {holds}
 
 
 def test_all_forms_are_judged_at_the_same_round(outcome):
@@ -422,8 +462,11 @@ def test_all_forms_are_judged_at_the_same_round(outcome):
             return 1 - fast_at_first(name, share, form)
         return fast_at_first(name, share, form)
 
-    assert verdicts(outcome, "cystic-fibrosis", fast_at_first)[1] == "yes"
-    assert verdicts(outcome, "cystic-fibrosis", on_one_form)[1] == "in part"
+    fastest = "had the fastest"
+    found = verdicts(outcome, "cystic-fibrosis", fast_at_first)
+    assert with_words(found, fastest) == {"yes"}
+    found = verdicts(outcome, "cystic-fibrosis", on_one_form)
+    assert [holds for text, holds in found.items() if fastest in text] == ["yes", "no"]
 
 
 def test_a_method_is_lowest_only_if_all_intervals_say_so():
@@ -435,11 +478,13 @@ def test_a_method_is_lowest_only_if_all_intervals_say_so():
         "alike": ours + 0.01 * rng.standard_normal(50),
         "better": ours - 0.1,
     }
-    assert square.compare(losses, "ours", ["worse"], "Here")[0] == 1
-    assert square.compare(losses, "ours", ["worse", "alike"], "Here")[0] == 0
-    lowest, text = square.compare(losses, "ours", ["worse", "alike", "better"], "Here")
-    assert lowest == -1
-    assert text.startswith("Here: ours at ")
+    lowest, _ = square.compare(losses, "ours", ["worse"])
+    assert (lowest.sign, lowest.p < 1e-9) == (1, True)
+    lowest, _ = square.compare(losses, "ours", ["worse", "alike"])
+    assert lowest.p > 0.05
+    lowest, text = square.compare(losses, "ours", ["worse", "alike", "better"])
+    assert (lowest.sign, lowest.p < 1e-9) == (-1, True)
+    assert text.startswith("ours at ")
     assert "lower than 1 of 3, the nearest worse (" in text
     assert "level with alike (" in text
     assert "higher than better (+0.100 ± 0.000)" in text
@@ -454,12 +499,25 @@ def test_methods_are_shown_with_their_best_setting():
     assert square.best(losses, "PRank") == "PRank"
 
 
-def test_spreads_are_compared_by_resampling():
+def test_spreads_are_compared_as_paired_ones():
     rng = np.random.default_rng(0)
-    narrow, wide = rng.standard_normal((2, 200)) * [[1.0], [2.0]]
-    low, high = square.spread_interval(narrow, wide)
-    assert 0 < low < wide.std(ddof=1) - narrow.std(ddof=1) < high
-    assert square.spread_interval(narrow, narrow) == (0.0, 0.0)
+    common, narrow, wide = rng.standard_normal((3, 40)) * [[3.0], [1.0], [2.0]]
+    # The difference is sure because the values are paired.
+    found = square.less_spread(common + 0.1 * narrow, 1.2 * common)
+    assert (found.sign, found.p < 0.001) == (1, True)
+    assert square.less_spread(wide, narrow).sign == -1
+    # By the definition: the variances differ by the covariance of sum and difference.
+    expected = np.var(wide, ddof=1) - np.var(narrow, ddof=1)
+    assert np.cov(wide + narrow, wide - narrow)[0, 1] == pytest.approx(expected)
+    assert square.less_spread(narrow, narrow).p == 1.0
+    assert square.less_spread(narrow[:2], wide[:2]).p == 1.0
+
+
+def test_spreads_that_are_alike_are_rarely_sure():
+    rng = np.random.default_rng(0)
+    pairs = rng.standard_normal((400, 2, 20))
+    values = [square.less_spread(ours, theirs).p for ours, theirs in pairs]
+    assert 0.025 <= np.mean(np.array(values) < 0.05) <= 0.085
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,9 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from peckorder.datasets import make_square, square_labels
+from peckorder.experiments import Comparison
 from peckorder.experiments.framework import online as shared
-from peckorder.experiments.framework.statistics import lower_than_all
+from peckorder.experiments.framework.claims import below_all
 
 
 @pytest.mark.parametrize(("n_ranks", "middle"), [(2, 2), (3, 2), (5, 3)])
@@ -42,9 +43,9 @@ def test_first_is_what_is_below_all():
     ours = np.array([1.0, 2.0, 3.0, 4.0])
     worse, better = ours + 0.5, ours - 0.5
     alike = ours + np.array([0.5, -0.5, 0.5, -0.5])
-    assert lower_than_all(ours, [worse, worse]) == 1
-    assert lower_than_all(ours, [worse, alike]) == 0
-    assert lower_than_all(ours, [worse, alike, better]) == -1
+    assert below_all(ours, [worse, worse]) == Comparison(1, 0.0)
+    assert below_all(ours, [worse, alike]) == Comparison(0, 1.0)
+    assert below_all(ours, [worse, alike, better]) == Comparison(-1, 0.0)
 
 
 def test_no_rule_of_the_square_has_less_than_the_least_loss():

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from peckorder import Ratings, experiments
 from peckorder.exceptions import MissingDataError
-from peckorder.experiments import Claim, Experiment, Measured, Part, Shown
+from peckorder.experiments import Claim, Comparison, Experiment, Measured, Part, Shown
 from peckorder.experiments.framework.run import Journal, measured_json
 from peckorder.experiments.framework.statistics import (
     beside_printed,
@@ -45,7 +45,7 @@ def measure(config, data, unit, rng):
 def show(config, units, seconds):
     x = column(units, "x")
     table = beside_printed("what", [("x", x, (0.5, 0.1))], "A caption.")
-    return Shown(tables=(table,), claims=(Claim("x is", "yes", mean_text(x)),))
+    return Shown(tables=(table,), claims=(Claim("x is", (Comparison(1, 0.0),), mean_text(x)),))
 
 
 def count(config):
@@ -97,6 +97,48 @@ def test_a_part_without_data_is_left_out_and_the_rest_runs():
     assert "Get it from there" in sections["Table 2"].paragraphs[0]
     assert sections["What holds"].tables[0].rows[0][:2] == ("x is", "yes")
     assert sections["Departures from the paper"].paragraphs == ("It is a toy.",)
+
+
+@dataclass(frozen=True)
+class Trial(Config):
+    synthetic: bool = True
+
+
+def test_a_trial_run_says_what_it_is_and_has_no_verdict():
+    trial = replace(toy(), presets={"quick": Trial(), "full": Trial(synthetic=False)})
+    outcome = experiments.run(trial)
+    page = experiments.report(outcome, "c")
+    assert page.lead.startswith("A trial run on small synthetic data")
+    assert "What holds" not in {section.title for section in page.sections}
+    shown = outcome.results()["parts"]["first"]
+    assert shown["claims"] == []
+    assert shown["tables"][0]["columns"] == ["what", "ours"]
+    assert [len(row) for row in shown["tables"][0]["rows"]] == [2]
+    real = experiments.run(trial, "full").results()["parts"]["first"]
+    assert real["claims"][0]["holds"] == "yes"
+    assert real["tables"][0]["columns"] == ["what", "ours", "printed", "gap"]
+
+
+def show_many(config, units, seconds):
+    return Shown(claims=(Claim("x is", (Comparison(1, 0.02),), ""),))
+
+
+def test_claims_of_all_parts_are_judged_together():
+    one = toy(show=show_many)
+    assert experiments.run(one).parts[0].shown.claims[0].holds == "yes"
+    part = one.parts[0]
+    three = replace(one, parts=tuple(replace(part, name=name) for name in "abc"))
+    found = [each.shown.claims[0] for each in experiments.run(three).parts]
+    assert [claim.holds for claim in found] == ["open"] * 3
+    assert [claim.sides for claim in found] == [(0,)] * 3
+
+
+def test_parts_without_the_same_data_say_once_what_to_get():
+    experiment = toy(load=load_missing)
+    page = experiments.report(experiments.run(experiment), "c")
+    texts = [text for section in page.sections for text in section.paragraphs]
+    assert sum("Get it from there" in text for text in texts) == 1
+    assert "Left out, for want of the same data." in texts
 
 
 def interrupted(config, data, unit, rng):

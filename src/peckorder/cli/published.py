@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from joblib import effective_n_jobs
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table as Screen
 
 from peckorder import datasets, experiments
@@ -131,7 +131,7 @@ def run_reproduce(name: str | None, options: ReproduceOptions, output: OutputOpt
     if not any(part.units for part in outcome.parts):
         # Files of an earlier run are worth more than a page without a figure.
         journal.unlink()
-        gone = "; ".join(part.left_out for part in outcome.parts if part.left_out)
+        gone = "; ".join(dict.fromkeys(part.left_out for part in outcome.parts if part.left_out))
         raise refusal("nothing could be run", hint=gone, error=FileNotFoundError)
     words = ["peckorder", "reproduce", name, "--preset", preset, "--seed", str(seed)]
     if data is not None:
@@ -143,8 +143,6 @@ def run_reproduce(name: str | None, options: ReproduceOptions, output: OutputOpt
         journal.unlink(missing_ok=True)
     print_outcome(console, outcome)
     console.print(f"Data: {outcome.source}.", highlight=False, soft_wrap=True)
-    if preset == "quick" and ratings is None:
-        console.print("Synthetic data, few repetitions: for real ones, --preset full.")
     if outcome.n_resumed:
         console.print(f"{outcome.n_resumed} repetitions were those of an earlier run.")
     if outcome.put_aside is not None:
@@ -159,19 +157,18 @@ def run_reproduce(name: str | None, options: ReproduceOptions, output: OutputOpt
 
 def print_outcome(console: Console, outcome: Outcome) -> None:
     """Print the tables of a run, and what was left out."""
+    if experiments.is_trial(outcome.config):
+        console.print(f"{experiments.TRIAL} For that: --preset full.\n")
+    titles: dict[str, list[str]] = {}
     for part in outcome.parts:
         if part.left_out:
-            console.print(f"{part.part.title}: left out. {part.left_out}\n")
-            continue
+            titles.setdefault(part.left_out, []).append(part.part.title)
         for table in part.shown.tables:
             console.print(_screen(part.part.title, table.columns, table.rows, table.caption))
-    claims = [
-        (claim.text, claim.holds, claim.found)
-        for part in outcome.parts
-        for claim in part.shown.claims
-    ]
-    if claims:
-        console.print(_screen("What holds", ("claim", "holds", "here"), claims))
+    for left_out, of_parts in titles.items():
+        console.print(f"{'; '.join(of_parts)}: left out. {left_out}\n")
+    if claims := experiments.claims_table(outcome.parts):
+        console.print(_screen("What holds", claims.columns, claims.rows))
 
 
 def _screen(
@@ -181,7 +178,15 @@ def _screen(
     table = Screen(title=title, caption=caption, title_justify="left", caption_justify="left")
     for k, heading in enumerate(headings):
         is_prose = any(len(str(row[k])) > 30 for row in rows)
-        table.add_column(heading, justify="left" if is_prose or not k else "right")
+        justify: JustifyMethod = "left" if is_prose or not k else "right"
+        # Names are folded where the screen is narrow, not cut.
+        table.add_column(heading, justify=justify, overflow="fold", min_width=_longest(rows, k))
     for row in rows:
         table.add_row(*(c if isinstance(c, str) else f"{c:.4g}" for c in row))
     return table
+
+
+def _longest(rows: Sequence[Sequence[Cell]], k: int) -> int | None:
+    """Return the length of the longest word of the names; of other columns None."""
+    words = [word for row in rows for word in str(row[0]).split()]
+    return min(max(map(len, words), default=1), 20) if k == 0 else None

@@ -4,9 +4,17 @@ from importlib import import_module
 
 from peckorder._core.errors import entry_named
 from peckorder._core.validation import Rule
-from peckorder.experiments.framework import Claim, Experiment, Measured, Part, Shown
-from peckorder.experiments.framework.report import report, stem_of, write
-from peckorder.experiments.framework.run import Outcome, PartOutcome, check, fingerprint, run
+from peckorder.experiments.framework import Claim, Comparison, Experiment, Measured, Part, Shown
+from peckorder.experiments.framework.report import claims_table, report, stem_of, write
+from peckorder.experiments.framework.run import (
+    TRIAL,
+    Outcome,
+    PartOutcome,
+    check,
+    fingerprint,
+    is_trial,
+    run,
+)
 
 # Imported on demand, because every paper imports the rankers that it compares.
 _MODULES = {
@@ -19,7 +27,9 @@ NAMES = tuple(_MODULES)
 
 __all__ = [
     "NAMES",
+    "TRIAL",
     "Claim",
+    "Comparison",
     "Experiment",
     "Measured",
     "Outcome",
@@ -27,8 +37,10 @@ __all__ = [
     "PartOutcome",
     "Shown",
     "check",
+    "claims_table",
     "find",
     "fingerprint",
+    "is_trial",
     "report",
     "run",
     "stem_of",

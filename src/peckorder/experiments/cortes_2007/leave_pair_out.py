@@ -17,16 +17,14 @@ from peckorder.experiments.cortes_2007.data import (
 from peckorder.experiments.cortes_2007.rankers import judge, mprank_path
 from peckorder.experiments.cortes_2007.tables import HALF
 from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
+from peckorder.experiments.framework.claims import above_zero, within
 from peckorder.experiments.framework.statistics import (
     columns,
     difference_text,
     mean_curve,
     mean_row,
     mean_text,
-    side,
     signed,
-    verdict,
-    within,
 )
 from peckorder.reports import Chart, Curve, Table
 
@@ -165,7 +163,7 @@ def _claim(units: Units) -> Claim:
     low, high = relative.mean(axis=0).min(), relative.mean(axis=0).max()
     return Claim(
         "The leave-one-out error of MPRank can be computed, and estimates its error.",
-        verdict([within(off, _NEAR), side(linear - _LINEAR)]),
+        (within(off, _NEAR), above_zero(linear - _LINEAR)),
         f"Over all gamma and C the estimate is {difference_text(100 * off, 1)} % "
         "from the error on the other half "
         f"({signed(100 * low, 1)} to {signed(100 * high, 1)} %), with a "

@@ -28,15 +28,13 @@ from peckorder.experiments.cortes_2007.data import (
 )
 from peckorder.experiments.cortes_2007.rankers import RANKERS, all_measures, choices_text, choose
 from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values
+from peckorder.experiments.framework.claims import above_zero, all_of, within
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,
     mean_curve,
     printed_text,
-    side,
     signed,
-    verdict,
-    within,
 )
 from peckorder.reports import Cell, Chart, Table
 
@@ -66,8 +64,8 @@ def magnitude_claims(name: str, groups: Mapping[str, ValuesOf]) -> Iterable[Clai
 
     svrank, boost = (gaps(groups, other, "msd") for other in ("SVRank", "RankBoost"))
     yield Claim(
-        f"{name}: MPRank obtains the best MSD values.",
-        verdict(side(-gap) for gap in (*svrank.values(), *boost.values())),
+        f'{name}: "MPRank obtains the best MSD values".',
+        tuple(all_of((above_zero(-svrank[g]), above_zero(-boost[g]))) for g in groups),
         f"MPRank minus SVRank, {HALF}: {text(svrank)}; minus RankBoost: {text(boost)}. "
         f"Over a constant: MPRank {shares('MPRank', 'msd')}; SVRank "
         f"{shares('SVRank', 'msd')}.",
@@ -77,36 +75,40 @@ def magnitude_claims(name: str, groups: Mapping[str, ValuesOf]) -> Iterable[Clai
         for group, gap in gaps(groups, "SVRank", "m1d").items()
     }
     yield Claim(
-        f"{name}: MPRank and SVRank obtain comparable M1D values.",
-        verdict(within(gap, CLOSE_SHARE) for gap in relative.values()),
+        f'{name}: MPRank and SVRank "obtain comparable M1D values".',
+        tuple(within(gap, CLOSE_SHARE) for gap in relative.values()),
         f"MPRank minus SVRank, over SVRank's mean, {HALF}: {text(relative)}; "
         f"comparable is within {CLOSE_SHARE}. Over a constant: MPRank "
         f"{shares('MPRank', 'm1d')}; SVRank {shares('SVRank', 'm1d')}.",
     )
-    m1d = gaps(groups, "RankBoost", "m1d")
-    yield Claim(
-        f"{name}: RankBoost is not competitive in MSD and M1D.",
-        verdict(side(-gap) for gap in (*boost.values(), *m1d.values())),
-        f"MPRank minus RankBoost in M1D, {HALF}: {text(m1d)}; in MSD as above. "
-        "RankBoost's scores grow with its rounds, and are not on the scale of ratings.",
-    )
+    for measure in ("msd", "m1d"):
+        behind = {r: gaps(groups, "RankBoost", measure, ours=r) for r in ("MPRank", "SVRank")}
+        yield Claim(
+            f'{name}: RankBoost "does not lead to competitive results" in {measure.upper()}, '
+            "with respect to MPRank and SVRank.",
+            tuple(above_zero(-gap) for by_group in behind.values() for gap in by_group.values()),
+            f"{'; '.join(f'{r} minus RankBoost, {HALF}: {text(g)}' for r, g in behind.items())}. "
+            "RankBoost's scores grow with its rounds, and are not on the scale of ratings.",
+        )
 
 
 def misranking_claim(name: str, groups: Mapping[str, ValuesOf]) -> Claim:
     """Judge the claim about misrankings; a lower error is comparable as well."""
     wrong, halves = (gaps(groups, "RankBoost", measure) for measure in ("misranking", "ties half"))
     return Claim(
-        f"{name}: the pairwise misranking error of MPRank is comparable to that of RankBoost.",
-        verdict(side(CLOSE - gap) for gap in wrong.values()),
+        f'{name}: "the pairwise misranking error of MPRank is comparable to that of RankBoost".',
+        tuple(above_zero(CLOSE - gap) for gap in wrong.values()),
         f"MPRank minus RankBoost, {HALF}: {_by_group(name, wrong)}; with "
         f"ties as half errors: {_by_group(name, halves)}. Judged by whether "
         f"MPRank is worse by less than {CLOSE}.",
     )
 
 
-def gaps(groups: Mapping[str, ValuesOf], other: str, measure: str) -> dict[str, Floats]:
-    """Return MPRank minus another ranker where both are finite, per group."""
-    pairs = {group: of("MPRank", measure) - of(other, measure) for group, of in groups.items()}
+def gaps(
+    groups: Mapping[str, ValuesOf], other: str, measure: str, ours: str = "MPRank"
+) -> dict[str, Floats]:
+    """Return one ranker minus another where both are finite, per group."""
+    pairs = {group: of(ours, measure) - of(other, measure) for group, of in groups.items()}
     return {group: gap[np.isfinite(gap)] for group, gap in pairs.items()}
 
 
@@ -327,7 +329,7 @@ def _book_claims(unit: Values) -> Iterable[Claim]:
     for claim in magnitude_claims("Books", {"Books": lambda *keys: column([unit], *keys)[0]}):
         if unit["group"] == BOOKS_SUBSET:
             text = f"On other reviewers than the paper's: {claim.found}"
-            yield replace(claim, holds="not tried", found=text)
+            yield replace(claim, comparisons=(), holds="not tried", found=text)
         else:
             yield claim
 

@@ -32,16 +32,32 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """One difference that a claim is about.
+
+    `sign` is 1 if it supports the claim, -1 if it contradicts it. `p` is how likely
+    chance alone would make it as large on either side; None if chance plays no part.
+    """
+
+    sign: int
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """A statement of the paper, and whether it holds in this run.
 
-    `holds` is a verdict of `framework.statistics.verdict`, or "not tried"; `found`
-    gives the evidence.
+    `found` is what was found in its place. A part gives the comparisons; when all parts
+    are done `framework.claims.judged` adds the side of each that is sure, allowing for
+    the number of them, and with them the verdict `holds`. A part gives `holds` itself
+    where nothing can be compared: "not tried", or "cannot be told".
     """
 
     text: str
-    holds: str
+    comparisons: tuple[Comparison, ...]
     found: str
+    holds: str = ""
+    sides: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

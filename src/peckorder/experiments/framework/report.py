@@ -7,8 +7,8 @@ from pathlib import Path
 
 from peckorder._core.errors import entry_named
 from peckorder._core.text_files import as_json, write_text
-from peckorder.experiments.framework.run import Outcome, PartOutcome
-from peckorder.experiments.framework.statistics import RULE
+from peckorder.experiments.framework.claims import RULE, tally
+from peckorder.experiments.framework.run import TRIAL, Outcome, PartOutcome, is_trial
 from peckorder.reports import Report, Section, Table
 from peckorder.reports import write as write_page
 
@@ -29,7 +29,7 @@ def report(outcome: Outcome, command: str) -> Report:
         For `peckorder.reports.write`.
     """
     experiment = outcome.experiment
-    sections = [*_what_holds(outcome.parts), *(_section(result) for result in outcome.parts)]
+    sections = [*_what_holds(outcome.parts), *_sections(outcome.parts)]
     if experiment.departures:
         sections.append(Section("Departures from the paper", experiment.departures))
     settings = json.dumps(as_json(asdict(outcome.config)))
@@ -45,8 +45,8 @@ def report(outcome: Outcome, command: str) -> Report:
     lead = f"{experiment.citation} Regenerated; ours beside the printed figures."
     if outcome.is_given:
         lead += f" On {outcome.source}."
-    elif outcome.preset == "quick":
-        lead += " A trial run on small synthetic data: its verdicts mean little."
+    if is_trial(outcome.config):
+        lead = f"{TRIAL} {experiment.citation}"
     if left_out:
         lead += f" Left out because data are missing: {'; '.join(left_out)}."
     return Report(
@@ -59,12 +59,30 @@ def report(outcome: Outcome, command: str) -> Report:
 
 
 def _what_holds(parts: Iterable[PartOutcome]) -> Iterable[Section]:
-    rows = [
-        (claim.text, claim.holds, claim.found) for result in parts for claim in result.shown.claims
-    ]
-    if rows:
-        table = Table(("the paper says", "holds", "here"), tuple(rows))
+    if table := claims_table(parts):
         yield Section("What holds", (RULE,), (table,))
+
+
+def claims_table(parts: Iterable[PartOutcome]) -> Table | None:
+    """Return all claims with their verdicts, None if there is none."""
+    rows = [
+        (claim.text, claim.holds, tally(claim), claim.found)
+        for result in parts
+        for claim in result.shown.claims
+    ]
+    headings = ("the paper says", "holds", "comparisons", "here")
+    return Table(headings, tuple(rows)) if rows else None
+
+
+def _sections(parts: Iterable[PartOutcome]) -> Iterable[Section]:
+    told = set()
+    for result in parts:
+        if result.left_out in told:
+            yield Section(result.part.title, ("Left out, for want of the same data.",))
+        else:
+            yield _section(result)
+        if result.left_out:
+            told.add(result.left_out)
 
 
 def _section(result: PartOutcome) -> Section:

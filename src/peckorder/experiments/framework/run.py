@@ -27,12 +27,18 @@ from peckorder._core.validation import Rule, whole
 from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments.framework import Data, Experiment, Part, Preset, Shown, Values
+from peckorder.experiments.framework.claims import judged
 from peckorder.experiments.framework.given import describe_ratings, given_ranks, given_ratings
+from peckorder.reports import Table
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 fingerprint = entry_named("experiments")(feedback.fingerprint)
 
 
+TRIAL = (
+    "A trial run on small synthetic data: it shows that the machinery runs, and says nothing "
+    "about the paper. It has no verdicts, and nothing printed beside it."
+)
 # The values and the seconds of one repetition.
 Entry = tuple[Values, Values]
 
@@ -309,7 +315,7 @@ def run(
     finally:
         if book is not None:
             book.close()
-    parts = tuple(outcomes)
+    parts = _as_trial(outcomes) if is_trial(config) else _with_verdicts(outcomes)
     return Outcome(
         replace(experiment, presets={**experiment.presets, preset: config}),
         preset,
@@ -330,6 +336,45 @@ def check(experiment: Experiment, preset: str, *, seed: int, jobs: int) -> None:
     Rule(f"one of {', '.join(presets)}", lambda value: value in presets).check("preset", preset)
     whole(0).check("seed", seed)
     whole(1).check("jobs", jobs)
+
+
+def is_trial(config: Preset) -> bool:
+    """Return whether a preset is of synthetic data in the place of the paper's."""
+    return bool(getattr(config, "synthetic", False))
+
+
+def _with_verdicts(outcomes: Sequence[PartOutcome]) -> tuple[PartOutcome, ...]:
+    """Judge the claims of all parts together."""
+    claims = iter(judged([claim for each in outcomes for claim in each.shown.claims]))
+    return tuple(
+        replace(
+            each, shown=replace(each.shown, claims=tuple(next(claims) for _ in each.shown.claims))
+        )
+        for each in outcomes
+    )
+
+
+def _as_trial(outcomes: Sequence[PartOutcome]) -> tuple[PartOutcome, ...]:
+    """Leave out the claims, and the columns of what is printed."""
+    return tuple(
+        replace(
+            each,
+            shown=replace(
+                each.shown, claims=(), tables=tuple(map(_without_printed, each.shown.tables))
+            ),
+        )
+        for each in outcomes
+    )
+
+
+def _without_printed(table: Table) -> Table:
+    kept = [i for i, name in enumerate(table.columns) if "printed" not in name and name != "gap"]
+    rows = [row for row in table.rows if not str(row[0]).endswith((" printed", " published"))]
+    return replace(
+        table,
+        columns=tuple(table.columns[i] for i in kept),
+        rows=tuple(tuple(row[i] for i in kept) for row in rows),
+    )
 
 
 @dataclass(frozen=True, slots=True)

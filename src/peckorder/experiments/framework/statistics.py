@@ -1,4 +1,4 @@
-"""Means with intervals, verdicts on claims, and tables beside the printed figures."""
+"""Means with intervals, and tables beside the printed figures."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
@@ -13,11 +13,6 @@ from peckorder.reports import Cell, Curve, Table
 
 # A printed mean, with or without its spread.
 Printed: TypeAlias = Sequence[float] | float | None
-RULE = (
-    "A claim is a list of comparisons. Yes: in all of them the 95 % interval of the "
-    "paired difference lies on the claimed side. No: in none of them, and in at least "
-    "one on the other side. Open: every interval contains zero. In part: all else."
-)
 
 
 def column(units: Units, *keys: str) -> Floats:
@@ -104,42 +99,13 @@ def mean_curve(label: str, x: ArrayLike, values: Floats) -> Curve:
 
 
 def side(differences: Floats) -> int:
-    """Return the sign of the mean of paired differences, 0 if that is open.
+    """Return the sign of the mean of paired differences, by its own 95 % interval.
 
-    It is open if zero is in the 95 % interval, and if there is one repetition only.
+    0 if zero is in the interval, and if there is one repetition only. To be told in
+    words: verdicts allow for the number of comparisons.
     """
     differences = differences[np.isfinite(differences)]
     if len(differences) < 2:
         return 0
     mean, half = float(differences.mean()), float(half_width(differences))
     return 0 if abs(mean) <= half else int(np.sign(mean))
-
-
-def within(differences: Floats, margin: float) -> int:
-    """Return 1 if the 95 % interval lies within the margin, -1 if outside, else 0."""
-    return min(side(margin - differences), side(margin + differences))
-
-
-def not_behind(lead: float, half: float, margin: float) -> int:
-    """Return 1 if the interval of a lead is above minus the margin, -1 if below it."""
-    if lead - half > -margin:
-        return 1
-    return -1 if lead + half < -margin else 0
-
-
-def lower_than_all(losses: Floats, rivals: Iterable[Floats]) -> int:
-    """Return 1 if the losses are lower than every rival's, -1 if one is lower, else 0.
-
-    Losses are paired, one per repetition.
-    """
-    return min(-side(losses - rival) for rival in rivals)
-
-
-def verdict(sides: Iterable[int]) -> str:
-    """Judge comparisons: 1 supports the claim, -1 contradicts it, 0 is open."""
-    values = list(sides)
-    if values and min(values) > 0:
-        return "yes"
-    if any(value > 0 for value in values):
-        return "in part"
-    return "no" if any(value < 0 for value in values) else "open"

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 from peckorder.experiments.framework import experiment_of
 from peckorder.experiments.freund_2003.chance import CHANCE
+from peckorder.experiments.freund_2003.documents import LETOR
 from peckorder.experiments.freund_2003.figures import FIGURES
 from peckorder.experiments.freund_2003.films import Config, load_given, load_given_bins
-from peckorder.experiments.freund_2003.learners import FIGURE_4, IDEAS
-from peckorder.experiments.freund_2003.lists import LETOR, LISTS, RUNS
+from peckorder.experiments.freund_2003.ideas import IDEAS
+from peckorder.experiments.freund_2003.learners import FIGURE_4
+from peckorder.experiments.freund_2003.lists import LISTS, RUNS
 
 # Parts on the same data follow each other, so that they are read once.
 PARTS = (FIGURE_4, *FIGURES, CHANCE, IDEAS, LISTS, RUNS, LETOR)

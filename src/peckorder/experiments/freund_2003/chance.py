@@ -7,7 +7,8 @@ from numpy.random import Generator
 
 from peckorder._core.typing import Floats
 from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
-from peckorder.experiments.framework.statistics import beside_printed, column, printed_text, verdict
+from peckorder.experiments.framework.claims import exactly
+from peckorder.experiments.framework.statistics import beside_printed, column, printed_text
 from peckorder.experiments.freund_2003.films import (
     MEASURES,
     Config,
@@ -104,7 +105,7 @@ def show_chance(config: Config, units: Units, seconds: Units) -> Shown:
             _chart(units[0]["by fraction"], FRACTIONS, "fraction good, of 60 films"),
             _chart(units[0]["by number"], N_FILMS, "films, a quarter of them good"),
         ),
-        claims=(_claim_on_chance(bins),),
+        claims=_claims_on_chance(bins),
     )
 
 
@@ -114,18 +115,24 @@ def _chart(values: Units, x: Sequence[float], x_label: str) -> Chart:
     return Chart("Figure 8: random guessing", x_label, "measure", curves, caption)
 
 
-def _claim_on_chance(bins: Units) -> Claim:
+def _claims_on_chance(bins: Units) -> tuple[Claim, ...]:
     good = column(bins, "good")
     fractions = ", ".join(f"{value:.2f}" for value in good)
-    falls = [*-np.diff(good), *(bins[0][measure] - bins[-1][measure] for measure in TOP)]
     ends = [f"{w} {bins[0][w]:.2f} to {bins[-1][w]:.2f}" for w in TOP]
-    return Claim(
-        "The fraction of good movies falls with the density of the feedback, and random "
-        "guessing degrades.",
-        verdict(int(np.sign(fall)) for fall in falls),
-        f"Fractions {fractions}; random guessing in the first and the last bin: "
-        f"{'; '.join(ends)}. Everybody in the set: judged by the sign of every step "
-        "between fractions, and from the first bin to the last.",
+    everybody = "Everybody in the set, so nothing is left to chance."
+    return (
+        Claim(
+            'Figure 8: "the fraction of good movies in the feedback decreases as feedback '
+            'density increases".',
+            tuple(map(exactly, -np.diff(good))),
+            f"Fractions {fractions}: one comparison for each step. {everybody}",
+        ),
+        Claim(
+            'Figure 8: "the performance of random guessing also degrades as the feedback '
+            'density increases".',
+            tuple(exactly(bins[0][measure] - bins[-1][measure]) for measure in TOP),
+            f"From the first bin to the last {'; '.join(ends)}. {everybody}",
+        ),
     )
 
 

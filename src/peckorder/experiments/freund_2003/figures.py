@@ -6,27 +6,19 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from peckorder._core.typing import Floats
-from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
-from peckorder.experiments.framework.statistics import (
-    column,
-    difference_text,
-    mean_curve,
-    mean_row,
-    side,
-    verdict,
-)
+from peckorder.experiments.framework import Measured, Part, Shown, Units
+from peckorder.experiments.framework.statistics import column, mean_curve, mean_row
 from peckorder.experiments.freund_2003.chance import random_guessing
+from peckorder.experiments.freund_2003.film_claims import (
+    claims_on_densities,
+    claims_on_feedback,
+    claims_on_sizes,
+    of,
+)
 from peckorder.experiments.freund_2003.films import (
-    BOOST,
     CONSTANT,
-    MEAN,
     MEASURES,
-    NEAREST,
     PLAIN,
-    PRINTED,
-    REGRESSION,
-    SIMILARITY,
     Config,
     Tables,
     Viewers,
@@ -46,23 +38,6 @@ from peckorder.feedback import Ratings
 from peckorder.reports import Cell, Chart, Table
 
 INTERVALS = "± is half the 95 % interval of the mean over the draws; so are bands in charts."
-_LITTLE_BETTER = 0.45
-
-
-def of(units: Units, ranker: str, measure: str) -> Floats:
-    """Return one value per repetition and point of the x axis."""
-    return column(units, "rankers", ranker, measure)
-
-
-def quality(units: Units, ranker: str, measure: str) -> Floats:
-    """Return the values with the sign that makes larger ones better."""
-    values = of(units, ranker, measure)
-    return -values if measure == "disagreement" else values
-
-
-def gain(units: Units, one: str, other: str, measure: str) -> Floats:
-    """Return by how much `one` is better than `other`, per repetition and point."""
-    return quality(units, one, measure) - quality(units, other, measure)
 
 
 def charts(
@@ -101,22 +76,6 @@ def by_point(units: Units, measure: str, headings: Sequence[str], caption: str) 
 def measures_at(units: Units, ranker: str, point: int) -> tuple[Cell, ...]:
     """Return a row with all measures of a ranker at one point."""
     return mean_row(ranker, *(of(units, ranker, measure)[:, point] for measure in MEASURES))
-
-
-def wins(units: Units, one: str, other: str, points: slice = slice(None)) -> Floats:
-    """Return 1 where `one` is better, -1 where it is worse, 0 where that is open.
-
-    One row per measure, one column per point.
-    """
-    gains = [gain(units, one, other, measure)[:, points].T for measure in MEASURES]
-    return np.array([[side(values) for values in by_point] for by_point in gains])
-
-
-def tally(outcome: Floats) -> str:
-    """Format the numbers of better, open and worse."""
-    better, worse = int((outcome > 0).sum()), int((outcome < 0).sum())
-    n_open = outcome.size - better - worse
-    return f"better in {better}, open in {n_open}, worse in {worse} of {outcome.size}"
 
 
 def drawn(units: Units) -> str:
@@ -162,80 +121,8 @@ def show_sizes(config: Config, units: Units, seconds: Units) -> Shown:
             ),
         ),
         charts=charts(units, "Figure 5", "number of features", sizes, note, log_x=False),
-        claims=_claims_on_sizes(config, units, point),
+        claims=tuple(claims_on_sizes(config, units, point)),
     )
-
-
-def _claims_on_sizes(config: Config, units: Units, point: int) -> tuple[Claim, ...]:
-    regression, nearest = (wins(units, BOOST, name) for name in (REGRESSION, NEAREST))
-    # Synthetic data have fewer than 200 viewers.
-    limit = min(200, max(config.sizes) // 2)
-    above = slice(sum(size <= limit for size in config.sizes), None)
-    large = wins(units, BOOST, SIMILARITY, above)
-    behind, ahead_of_mean = (
-        difference_text(gain(units, BOOST, name, "disagreement")[:, point])
-        for name in (SIMILARITY, MEAN)
-    )
-    prot = gain(units, NEAREST, CONSTANT, "PROT")[:, point]
-    errors = of(units, REGRESSION, "disagreement")
-    mean = errors.mean(axis=0)
-    at = f"at {config.sizes[point]:,} features"
-    of_cum = ", ".join(
-        f"{difference_text(gains)} with {size:,} features"
-        for gains, size in zip(
-            gain(units, BOOST, PLAIN, "disagreement").T, config.sizes, strict=True
-        )
-    )
-    return (
-        Claim(
-            "RankBoost beats regression and nearest neighbour on all four measures at "
-            "every number of features.",
-            verdict([*regression.ravel(), *nearest.ravel()]),
-            f"Against regression {tally(regression)} cells, against nearest "
-            f"neighbour {tally(nearest)}.",
-        ),
-        Claim(
-            "RankBoost beats vector similarity above 200 features.",
-            verdict(large.ravel()),
-            f"{tally(large).capitalize()} cells above {limit:,} features; gain in "
-            f"disagreement {at} {behind}, over the item mean {ahead_of_mean}.",
-        ),
-        Claim(
-            "Nearest neighbour is worse than random guessing on PROT; regression's "
-            "disagreement is little better than 0.5.",
-            verdict([side(-prot), side(errors[:, mean.argmin()] - _LITTLE_BETTER)]),
-            f"{at.capitalize()} nearest neighbour's PROT minus that of random guessing "
-            f"is {difference_text(prot)}; regression's disagreement is "
-            f"{mean[0]:.3f} at the smallest number, {mean[point]:.3f} {at}; little "
-            f"better is above {_LITTLE_BETTER} at every number.",
-        ),
-        _claim_on_gains(units, "RankBoost gains most from more features.", slice(None)),
-        Claim(
-            "WeakLearn.3.cum has a lower test error than WeakLearn.3 (films).",
-            verdict(wins(units, BOOST, PLAIN)[0]),
-            f"Gain of .cum in disagreement: {of_cum}.",
-        ),
-    )
-
-
-def rise(values: Floats) -> Floats:
-    """Return the last value minus the first, per repetition."""
-    return values[:, -1] - values[:, 0]
-
-
-def _claim_on_gains(units: Units, text: str, points: slice) -> Claim:
-    """Judge RankBoost's gain from first to last against the largest of the others."""
-    sides, texts = [], []
-    for measure in MEASURES:
-        gains = {name: rise(quality(units, name, measure)[:, points]) for name in PRINTED}
-        rival = max(PRINTED[1:], key=lambda name: float(gains[name].mean()))
-        sides.append(side(gains[BOOST] - gains[rival]))
-        texts.append(
-            f"{measure}: RankBoost {difference_text(gains[BOOST])}, {rival} "
-            f"{difference_text(gains[rival])}"
-        )
-    lead = "Gain from first to last, beside the largest of the other three: "
-    return Claim(text, verdict(sides), f"{lead}{'; '.join(texts)}.")
 
 
 # Figures 6 and 7.
@@ -283,7 +170,7 @@ def show_densities(config: Config, units: Units, seconds: Units) -> Shown:
     return Shown(
         tables=(counts, *(by_point(units, measure, names, note) for measure in MEASURES)),
         charts=charts(units, "Figure 6", x_label, density[of_chart], caption, of_chart),
-        claims=(_claim_on_gains(units, "RankBoost gains most from denser features.", of_chart),),
+        claims=tuple(claims_on_densities(units, of_chart)),
     )
 
 
@@ -325,39 +212,7 @@ def show_feedback(config: Config, units: Units, seconds: Units) -> Shown:
     return Shown(
         tables=(counts, *(by_point(units, measure, names, note) for measure in MEASURES)),
         charts=charts(units, "Figure 7", x_label, density, note),
-        claims=_claims_on_feedback(config, units),
-    )
-
-
-def _claims_on_feedback(config: Config, units: Units) -> tuple[Claim, ...]:
-    others = [name for name in PRINTED if name != SIMILARITY]
-    sides, texts = [], []
-    for i, (_, high) in enumerate(config.bins):
-        if high > 40:
-            continue
-        for measure in ("disagreement", "AP", "PROT"):
-            gains = [gain(units, SIMILARITY, name, measure)[:, i] for name in others]
-            sides.append(side(min(gains, key=lambda values: float(values.mean()))))
-        over = difference_text(gain(units, SIMILARITY, BOOST, "disagreement")[:, i])
-        texts.append(f"{bin_name(config.bins[i])}: {over}")
-    rises = {measure: rise(quality(units, BOOST, measure)) for measure in MEASURES}
-    return (
-        Claim(
-            "Vector similarity is best when the target has rated at most 40 movies.",
-            verdict(sides),
-            f"Ahead of the best of the other three in {sides.count(1)} of {len(sides)} "
-            "cells of disagreement, AP and PROT, behind in "
-            f"{sides.count(-1)}; its gain over RankBoost in disagreement: "
-            f"{'; '.join(texts)}.",
-        ),
-        Claim(
-            "Denser feedback degrades AP and coverage; RankBoost's disagreement improves with it.",
-            verdict([side(-rises["AP"]), side(-rises["coverage"]), side(rises["disagreement"])]),
-            "RankBoost, last bin minus first: AP "
-            f"{difference_text(rises['AP'])}, coverage "
-            f"{difference_text(rises['coverage'])}; gain in disagreement "
-            f"{difference_text(rises['disagreement'])}.",
-        ),
+        claims=tuple(claims_on_feedback(config, units)),
     )
 
 

@@ -33,11 +33,12 @@ class Config:
     """
 
     synthetic: bool
-    # Figure 4.
+    # Figure 4: rounds on films, and on lists.
     learner_splits: int
     learner_targets: int
     learner_features: int
-    rounds_shown: int
+    film_rounds: int
+    list_rounds: int
     # Table 1.
     list_partitions: int
     run_partitions: int
