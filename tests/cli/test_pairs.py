@@ -341,5 +341,7 @@ def test_items_are_asked_for(data, capsys):
         "evaluate: better must go with --items FILE, which has the items that a file of pairs "
         "names; got 'winner'."
     )
+    sentence = check_refused(capsys, "fit", data / "plain.csv", "--items", "-", *FIT)
+    assert sentence == "fit: items must be a file; got '-'."
     sentence = check_refused(capsys, "fit", data / "plain.csv", "--items", data / "no.csv", *FIT)
     assert "no.csv" in sentence

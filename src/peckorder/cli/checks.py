@@ -142,6 +142,8 @@ def check_info(model: str) -> None:
 def _check_pairs(pairs: PairOptions, others: Mapping[str, object]) -> None:
     """Refuse columns of pairs without items, and with items what is not of pairs."""
     given = {field.name: getattr(pairs, field.name) for field in fields(pairs)}
+    if is_standard(pairs.items):
+        raise refusal("items", "be a file", "'-'")
     if pairs.items is not None:
         given, rule = dict(others), "be left out with --items, where the file is of pairs"
     else:
