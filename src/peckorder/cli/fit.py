@@ -20,7 +20,7 @@ from peckorder.comparison.refit import TASKS, fit_ratings, fit_table, fitted_can
 from peckorder.comparison.table_case import make_table_case
 from peckorder.comparison.tuning import Wrapper, fit_model
 from peckorder.datasets import Documents
-from peckorder.estimators import MPRank, RankBoost, SVRank, TableRanker
+from peckorder.estimators import MPRank, MPRankCV, RankBoost, SVRank, TableRanker
 from peckorder.tables.columns import Columns, check_column, counted, split_names
 from peckorder.tables.features import Coding
 from peckorder.tables.files.paths import name_of
@@ -300,8 +300,8 @@ def _fit_pairs(
     kinds = [kind for kind in ("magnitude", "graded") if kind in tasks_of(options.ranker)]
     candidate = _candidate(options.ranker, kinds[0], by_hand) if kinds else None
     ranker = None if candidate is None else unfitted(candidate)
-    if candidate is None or not isinstance(ranker, RankBoost | MPRank | SVRank):
-        rule = "be RankBoost, MPRank or SVRank to learn from pairs"
+    if candidate is None or not isinstance(ranker, RankBoost | MPRank | MPRankCV | SVRank):
+        rule = "be RankBoost, MPRank, MPRankCV or SVRank to learn from pairs"
         raise refusal("ranker", rule, repr(options.ranker))
     items = read_items(pairs.items or "", pairs)
     names = separate_columns(options.columns)

@@ -195,7 +195,8 @@ def chosen_on_pairs(
     is the squared error of sizes where there are some, or the share of wrong pairs.
     """
     by_hand, is_boosted = set(by_hand), isinstance(ranker, RankBoost)
-    grid: dict[str, tuple[object, ...]] = {} if is_boosted or "C" in by_hand else {"C": _CS}
+    has_C = "C" in ranker.get_params()  # MPRankCV chooses it by itself
+    grid: dict[str, tuple[object, ...]] = {"C": _CS} if has_C and "C" not in by_hand else {}
     if is_boosted and ranker.weak == "threshold" and "cumulative" not in by_hand:
         grid = {"cumulative": (True, False)}
     chooses_rounds = is_boosted and "n_rounds" not in by_hand
