@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from peckorder.feedback import Preferences, Ratings
     from peckorder.io import load
+    from peckorder.items import rank_items
 
 # Where names are found when they are first asked for: a program that uses few of them,
 # or a command that only says what is wrong with it, does not wait for all.
@@ -51,6 +52,7 @@ _HOMES = {
     "WidrowHoff": "estimators",
     "compare": "comparison.leaderboard",
     "load": "io",
+    "rank_items": "items",
 }
 
 __all__ = [
@@ -77,6 +79,7 @@ __all__ = [
     "losses",
     "metrics",
     "model_selection",
+    "rank_items",
     "streams",
 ]
 

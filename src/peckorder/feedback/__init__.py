@@ -11,6 +11,7 @@ from peckorder.feedback._labels_and_queries import read_column as read_column
 from peckorder.feedback._labels_and_queries import read_grades as read_grades
 from peckorder.feedback._labels_and_queries import read_only as read_only
 from peckorder.feedback._pair_lists import GradedRows, PairList, Pairs
+from peckorder.feedback._pairs_by_id import columns_of_frame as columns_of_frame
 from peckorder.feedback._pairs_by_id import find_pair_columns as find_pair_columns
 from peckorder.feedback._preferences import Preferences
 from peckorder.feedback._scale import Scale
