@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -170,6 +171,50 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
     found = json.loads((tmp_path / "crammer-singer-2001-quick.json").read_text())
     fresh = experiments.run(experiments.find("crammer-singer-2001"))
     assert found == fresh.results()
+
+
+def workers_of(pid):
+    """Return the processes that joblib started for a process."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and b"popen_loky" in (path / "cmdline").read_bytes():
+                found.add(int(path.name))
+        except (OSError, IndexError):
+            pass  # it has ended meanwhile
+    return found
+
+
+def is_running(pid):
+    try:
+        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are listed in /proc")
+def test_sigterm_leaves_no_worker(tmp_path):
+    command = [sys.executable, "-m", "peckorder", "reproduce", "crammer-singer-2001"]
+    command += ["--out", str(tmp_path), "--jobs", "2"]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    workers, deadline = set(), time.monotonic() + 120
+    while len(workers) < 2:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        workers |= workers_of(process.pid)
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert err == "Terminated. The same command goes on from here.\n"
+    deadline = time.monotonic() + 20
+    while any(map(is_running, workers)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert [path.name for path in tmp_path.iterdir()] == ["crammer-singer-2001-quick.journal"]
 
 
 def test_papers_as_json(capsys):

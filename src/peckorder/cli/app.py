@@ -1,15 +1,18 @@
-"""The commands, and their exit codes: 0 done, 2 wrong input, 130 interrupted.
+"""The commands, and their exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
 
 What is imported here is what `--help` and a wrong option wait for; what does the work is
 imported when a command runs.
 """
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 from rich.console import Console
@@ -394,10 +397,31 @@ def _starting(output: OutputOptions) -> Iterator[None]:
     yield
 
 
+class Terminated(KeyboardInterrupt):
+    """The process was asked to end by SIGTERM."""
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM end the work as Ctrl-C does, so that no process of it is left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: object) -> NoReturn:
+        raise Terminated("Terminated.")
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def run(arguments: list[str] | None = None) -> None:
     """Run one command; print what is wrong in one line instead of a traceback."""
     try:
-        with warnings.catch_warnings():
+        with _ended_as_by_ctrl_c(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _warn  # type: ignore[assignment]
@@ -405,7 +429,7 @@ def run(arguments: list[str] | None = None) -> None:
             words = [DASH if word == STDIN else word for word in words]
             app(words, exit_on_error=False, print_error=False)
     except KeyboardInterrupt as stop:
-        _leave(str(stop) or "Interrupted.", 130)
+        _leave(str(stop) or "Interrupted.", 143 if isinstance(stop, Terminated) else 130)
     except BrokenPipeError:
         # Nobody reads on, as behind `| head`; Python must not try again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -126,8 +126,9 @@ def run_reproduce(name: str | None, options: ReproduceOptions, output: OutputOpt
                 jobs=jobs,
                 on_progress=report_progress,
             )
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt("Interrupted. The same command goes on from here.") from None
+        except KeyboardInterrupt as stop:
+            how = str(stop) or "Interrupted."
+            raise type(stop)(f"{how} The same command goes on from here.") from None
     if not any(part.units for part in outcome.parts):
         # Files of an earlier run are worth more than a page without a figure.
         journal.unlink()
