@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from peckorder import MPRank, MPRankCV, RankBoost, SVRank
+from peckorder import MPRank, MPRankCV, RankBoost, SVRank, TableRanker
 from peckorder.exceptions import DataError
 from peckorder.io import from_bytes
 from peckorder.metrics import scorer
@@ -138,3 +138,22 @@ def test_sparse_rows_and_frames():
     for rows in (sparse.csr_matrix(X), pd.DataFrame(X, columns=list("abc"))):
         found = RankBoost(n_rounds=5, **SKIP).fit(rows, pd.Series(Y))
         assert_array_equal(found.predict(rows), left.predict(X))
+
+
+@pytest.mark.parametrize("qid", [None, QID], ids=["one query", "queries"])
+def test_text_is_coded_by_the_labels_there_are(qid):
+    # Each text twice, with a label once: what it is coded by.
+    texts = np.array([f"town {k // 2}" for k in range(60)], dtype=object)
+    table = pd.DataFrame({"town": texts, "a": X[:, 0]})
+    y = np.where(np.arange(60) % 2 == 1, np.nan, X[:, 0])
+    groups = {} if qid is None else {"qid": qid}
+    found = TableRanker(MPRank(**SKIP)).fit(table, y, **groups)
+    assert len(found.coders_[0].levels) == 30
+    y[1::2] = 0.0
+    other = TableRanker(MPRank()).fit(table, y, **groups)
+    assert np.isfinite(found.coders_[0].codes).all()
+    assert found.coders_[0].codes != other.coders_[0].codes
+    shown = found.score(table, np.where(np.arange(60) % 2 == 1, np.nan, X[:, 0]), **groups)
+    assert shown > 0.9
+    with pytest.raises(DataError, match="set missing_labels='skip'"):
+        TableRanker(MPRank()).fit(table, np.where(y == 0, np.nan, y))

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from peckorder._core.typing import Array, Floats, Ints
-from peckorder.feedback import GradedRows, Preferences, Scale, read_grades, read_labels
+from peckorder.feedback import GradedRows, Opinions, Preferences, Scale, read_grades, read_labels
 from peckorder.storage.fields import OMITTED, Field, FieldType, array, nullable, texts
 from peckorder.storage.format import Node
 from peckorder.tables.coders import (
@@ -71,7 +71,9 @@ def with_codes(
     if kept_whole is not None:
         unit = np.unique(kept_whole, return_inverse=True)[1]
     if qid is not None:
-        y = y - (np.bincount(unit, y) / np.bincount(unit))[unit]
+        is_known = ~np.isnan(y)
+        counts = np.maximum(np.bincount(unit, is_known), 1)
+        y = y - (np.bincount(unit, np.where(is_known, y, 0.0)) / counts)[unit]
     n_units = int(unit.max()) + 1
     fold = np.random.default_rng(0).permutation(np.arange(n_units) % _N_FOLDS)[unit]
     found, X, position = dict(coders), X.copy(), 0
@@ -140,7 +142,10 @@ def category_positions(coders: Coders) -> list[int]:
 
 
 def heights_of(ranker: object, y: Any, n_rows: int) -> Floats:
-    """Return what is to be predicted as numbers: levels of classes, grades, pairs won."""
+    """Return what is to be predicted as numbers: levels of classes, grades, pairs won.
+
+    NaN where a label is missing, and means no opinion to the ranker.
+    """
     if isinstance(y, Preferences):
         heights = np.zeros(n_rows)
         for part in y.parts:
@@ -153,6 +158,9 @@ def heights_of(ranker: object, y: Any, n_rows: int) -> Floats:
         return heights
     column = read_labels(y)
     column.check_length(n_rows)
+    if hasattr(ranker, "missing_labels"):
+        grade, is_labelled = Opinions.of(y, ranker.missing_labels).in_full()
+        return np.where(is_labelled, grade, np.nan)
     if not hasattr(ranker, "classes"):
         return read_grades(y)
     classes: Any = ranker.classes

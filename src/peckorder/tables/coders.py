@@ -285,14 +285,14 @@ class ByTarget(_Levels):
         return found
 
     def learn(self, position: Floats, y: Floats) -> Self:
-        """Learn codes from rows with the numbers of their levels.
+        """Learn codes from rows with the numbers of their levels, those that have a label.
 
         The mean of n rows is drawn to that of all by ``n b / (n b + w)``, where b and w
         are the variances between and within levels: so much of it is not chance. (The
         encoder of scikit-learn draws by the variance of each level alone, which of one
         row is 0.)
         """
-        is_known = ~np.isnan(position)
+        is_known = ~np.isnan(position) & ~np.isnan(y)
         level, y = position[is_known].astype(np.int64), y[is_known]
         n_levels, mean = len(self.levels) + 1, float(y.mean()) if len(y) else 0.0
         count = np.bincount(level, minlength=n_levels)
