@@ -4,6 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from peckorder import RankBoost
 from peckorder.collaborative import ItemMean, MinNormRegression, NearestRanker, VectorSimilarity
@@ -105,6 +106,19 @@ def test_nobody_near_means_no_order(case):
     model = tables.neighbors()
     model.neighbors_ = model.neighbors_ + 30
     assert tables.nearest(model, 30).tolist() == [0.0] * len(tables.tested)
+
+
+def test_viewers_who_rated_none_of_the_films_are_near_to_nobody(case):
+    target, n_films = case[0].target, case[1].shape[0]
+    others = np.setdiff1d(np.arange(n_films), target.learnt)[:3]
+    rated = np.zeros((8, n_films))
+    rated[:, others] = 3.0
+    viewers = films_module.Viewers(sparse.csr_array(rated))
+    tables = films_module.Tables.of(viewers, target)
+    assert tables.neighbors() is None
+    scores = films_module.compared(tables, [8])
+    assert set(scores[films_module.NEAREST][0]) == {0.0}
+    assert all(np.isfinite(values).all() for (values,) in scores.values())
 
 
 def test_thinned_viewers_keep_some_of_their_ratings(films):

@@ -241,8 +241,13 @@ class Tables:
         scores = MinNormRegression().fit(filled[0], given).predict(filled[1])
         return np.asarray(centre + spread * scores)
 
-    def neighbors(self, **settings: Any) -> NearestRanker:
-        """Return the model of all viewers, nearest first."""
+    def neighbors(self, **settings: Any) -> NearestRanker | None:
+        """Return the model of all viewers, nearest first.
+
+        None if nobody rated any of the films: then nobody is near.
+        """
+        if np.isnan(self.learnt).all():
+            return None
         model = NearestRanker(ratings=self.viewers.scale, n_neighbors=len(self.viewers), **settings)
         model.fit(self.learnt, self.target.given)
         # Viewers who rated all of these films have the mean of all their ratings.
@@ -251,12 +256,12 @@ class Tables:
         return model
 
     def nearest(
-        self, model: NearestRanker, size: int, k: int = 1, *, by_rated: bool = False
+        self, model: NearestRanker | None, size: int, k: int = 1, *, by_rated: bool = False
     ) -> Floats:
-        """Return the mean rating of the k nearest of the first viewers."""
-        chosen = np.flatnonzero(model.neighbors_ < size)[:k]
-        if len(chosen) == 0:
+        """Return the mean rating of the k nearest of the first viewers, zeros without one."""
+        if model is None or not (model.neighbors_ < size).any():
             return np.zeros(len(self.tested))
+        chosen = np.flatnonzero(model.neighbors_ < size)[:k]
         columns = model.neighbors_[chosen]
         ratings = self.tested[:, columns]
         filled = np.where(np.isnan(ratings), model.defaults_[chosen], ratings)
