@@ -108,6 +108,7 @@ def test_nobody_near_means_no_order(case):
     assert tables.nearest(model, 30).tolist() == [0.0] * len(tables.tested)
 
 
+@pytest.mark.filterwarnings("ignore:RankBoost. no weak ranking")
 def test_viewers_who_rated_none_of_the_films_are_near_to_nobody(case):
     target, n_films = case[0].target, case[1].shape[0]
     others = np.setdiff1d(np.arange(n_films), target.learnt)[:3]
