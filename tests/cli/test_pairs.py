@@ -73,15 +73,38 @@ def test_settings_do_best_on_pairs_left_out(data, capsys):
 
     def loss(**settings):
         models = [RankBoost(**settings).fit(X, train) for train, _ in folds]
-        return sum(disagreement(t, m.predict(X)) for m, (_, t) in zip(models, folds, strict=True))
+        wrong = (
+            len(test) * disagreement(test, model.predict(X))
+            for model, (_, test) in zip(models, folds, strict=True)
+        )
+        return sum(wrong) / len(matches)
 
     chosen = result["settings"]["chosen"]
     assert chosen["cumulative"] is False  # fatigue falls
     losses = {(c, n): loss(cumulative=c, n_rounds=n) for c in (True, False) for n in (1, 30, 300)}
     assert loss(**chosen) <= min(losses.values())
+    assert result["left_out"]["value"] == pytest.approx(loss(**chosen))
+    assert (result["left_out"]["by"], result["left_out"]["n_settings"]) == ("pair", 30)
     expected = RankBoost(**chosen).fit(X, matches)
     np.testing.assert_array_equal(peckorder.load(out).ranker_.predict(X), expected.predict(X))
     assert (result["rows"], result["items"], result["scaled"]) == (240, 40, False)
+
+
+def test_what_is_left_out_can_be_asked_for(data, capsys):
+    out = data / "m.peckorder"
+    more = ("--ranker", "MPRank", "--set", "C=10", "--by", "row", "-o", out)
+    result = result_of(capsys, *words(data, "fit", "matches.csv", *more, "--json"))
+    X, matches = in_python(data)
+    X = Scaling.learn(X).apply(X)
+    folds = list(PairKFold(5, by="row", random_state=0).split(matches))
+    losses = [
+        len(test) * mean_squared_difference(test, MPRank(C=10).fit(X, train).predict(X))
+        for train, test in folds
+    ]
+    value = sum(losses) / sum(len(test) for _, test in folds)
+    assert result["left_out"]["value"] == pytest.approx(value)
+    shown = output_of(capsys, *words(data, "fit", "matches.csv", *more))
+    assert f"Items left out, 5 folds: msd {value:.4g}." in shown
 
 
 @pytest.mark.parametrize(
@@ -344,6 +367,15 @@ def test_items_are_asked_for(data, capsys):
         "evaluate: better must go with --items FILE, which has the items that a file of pairs "
         "names; got 'winner'."
     )
+    sentence = check_refused(capsys, "fit", data / "plain.csv", "--by", "row", *FIT)
+    assert sentence == "fit: by must go with --items FILE, of pairs; got 'row'."
+    of_teams = words(data, "fit", "plain.csv", *FIT)
+    sentence = check_refused(capsys, *of_teams, "--by", "component")
+    assert sentence == (
+        "PairKFold: preferences must have at least n_splits=5 connected components of pairs; got 4."
+    )
+    sentence = check_refused(capsys, *of_teams, "--by", "team")
+    assert sentence == "fit: by must be one of 'pair', 'row', 'component'; got 'team'."
     sentence = check_refused(capsys, "fit", data / "plain.csv", "--items", "-", *FIT)
     assert sentence == "fit: items must be a file; got '-'."
     sentence = check_refused(capsys, "fit", data / "plain.csv", "--items", data / "no.csv", *FIT)

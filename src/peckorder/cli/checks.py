@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from peckorder._core.errors import named, refusal
-from peckorder._core.parameters import SEED, did_you_mean, not_negative, optional, whole
+from peckorder._core.parameters import SEED, did_you_mean, not_negative, one_of, optional, whole
 from peckorder._core.text_files import check_target as check_path
 from peckorder._core.typing import PathLike
 from peckorder.cli.options import (
@@ -57,6 +57,10 @@ def check_fit(file: str, options: FitOptions, pairs: PairOptions) -> None:
     """Check what is given to `peckorder fit`."""
     others = ("task", "target", "qid", "user", "item", "rating", "classes")
     _check_pairs(pairs, {name: getattr(options, name) for name in others})
+    if options.by is not None:
+        one_of("pair", "row", "component").check("by", options.by)
+        if pairs.items is None:
+            raise refusal("by", "go with --items FILE, of pairs", repr(options.by))
     check_outputs({"-o": options.out}, [file, pairs.items])
     _check_model_out("out", options.out)
     _check_there(file, pairs.items)

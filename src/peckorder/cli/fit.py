@@ -14,7 +14,7 @@ from peckorder._core.validation import check_parameters, did_you_mean
 from peckorder.cli.models import needed_package
 from peckorder.cli.options import FitOptions, OutputOptions, PairOptions, separate_columns
 from peckorder.cli.outputs import ReportProgress, ResultPrinter, role_lines, roles_as_json
-from peckorder.cli.pairs import chosen_on_pairs, read_items, read_pairs
+from peckorder.cli.pairs import LeftOut, choose_on_pairs, read_items, read_pairs
 from peckorder.comparison.candidates import Candidate, TaskInfo, plain_name
 from peckorder.comparison.refit import TASKS, fit_ratings, fit_table, fitted_candidates, unfitted
 from peckorder.comparison.table_case import make_table_case
@@ -73,6 +73,7 @@ class Fitted:
     is_scaled: bool = False
     notes: tuple[str, ...] = ()
     of_items: int | None = None
+    left_out: LeftOut | None = None
 
     @property
     def extent(self) -> str:
@@ -122,11 +123,13 @@ def run_fit(file: str, options: FitOptions, pairs: PairOptions, output: OutputOp
             "features": list(features) or n_features,
             "scaled": fitted.is_scaled,
             "needs": package,
+            "left_out": None if fitted.left_out is None else fitted.left_out._asdict(),
             "notes": list(fitted.notes),
         },
         *lines,
         *fitted.notes,
         fitted.settings.sentence(),
+        *([] if fitted.left_out is None else [fitted.left_out.sentence()]),
         f"{options.ranker}: fitted to {fitted.extent}, in {options.out}",
         *([f"It needs {package} wherever it is used."] if package else []),
     )
@@ -328,7 +331,9 @@ def _fit_pairs(
         # Of a model with settings that are chosen only then.
         warnings.simplefilter("ignore")
         model._fit_columns(coding, items, preferences)
-    chosen = chosen_on_pairs(ranker, model._prepared(items.arrays), preferences, by_hand)
+    X = model._prepared(items.arrays)
+    left_out = choose_on_pairs(ranker, X, preferences, by_hand, options.by)
+    chosen = {} if left_out is None else left_out.chosen
     ranker.set_params(**chosen)
     model._fit_columns(coding, items, preferences)
     roles = (
@@ -345,6 +350,7 @@ def _fit_pairs(
         is_scaled=scale,
         notes=(*notes, *coding.notes),
         of_items=len(items),
+        left_out=left_out,
     )
 
 

@@ -219,10 +219,15 @@ class FitOptions(TableOptions):
     scale
         Put features to mean 0 and deviation 1, empty cells to the mean; the model file
         keeps how. By default for all rankers but RankBoost.
+    by
+        What of pairs is left out to choose settings, with --items: pair, other pairs of
+        the same items, by default; row, for items that are new; or component, for
+        connected components of pairs.
     """
 
     ranker: str
     out: OutPath
+    by: str | None = None
     set_: Annotated[tuple[str, ...] | None, Parameter(name="--set", negative="")] = None
     scale: bool | None = None
 

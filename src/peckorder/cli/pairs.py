@@ -2,10 +2,9 @@
 
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -186,10 +185,29 @@ def _amounts(columns: Columns, name: str) -> Floats:
     return amounts
 
 
-def chosen_on_pairs(
-    ranker: Any, X: Floats, preferences: Preferences, by_hand: Iterable[str]
-) -> Mapping[str, object]:
-    """Return the settings that do best on pairs left out; none if pairs are too few.
+class LeftOut(NamedTuple):
+    """The settings that do best on pairs left out, and how they do there.
+
+    `by` is what was left out, as in `PairKFold`; `n_settings` were tried.
+    """
+
+    chosen: Mapping[str, object]
+    by: str
+    metric: str
+    value: float
+    n_settings: int
+
+    def sentence(self) -> str:
+        """Describe it in a sentence."""
+        what = {"pair": "Pairs", "row": "Items", "component": "Connected components"}[self.by]
+        least = f", the least of {self.n_settings} settings" if self.n_settings > 1 else ""
+        return f"{what} left out, {_N_FOLDS} folds: {self.metric} {self.value:.4g}{least}."
+
+
+def choose_on_pairs(
+    ranker: Any, X: Floats, preferences: Preferences, by_hand: Iterable[str], by: str | None
+) -> LeftOut | None:
+    """Choose settings on pairs left out; None if there are too few, and nothing was asked.
 
     Of RankBoost the number of rounds, and whether features may fall; else C. What counts
     is the squared error of sizes where there are some, or the share of wrong pairs.
@@ -199,22 +217,26 @@ def chosen_on_pairs(
     grid: dict[str, tuple[object, ...]] = {"C": _CS} if has_C and "C" not in by_hand else {}
     if is_boosted and ranker.weak == "threshold" and "cumulative" not in by_hand:
         grid = {"cumulative": (True, False)}
-    chooses_rounds = is_boosted and "n_rounds" not in by_hand
-    loss: Any = mean_squared_difference if preferences.has_sizes else disagreement
+    rounds = {"n_rounds": ROUNDS[-1]} if is_boosted and "n_rounds" not in by_hand else {}
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    folds: list[tuple[Preferences, Preferences]] = []
-    with suppress(DataError):
-        folds = list(PairKFold(_N_FOLDS, random_state=0).split(preferences))
-    if not folds or not (grid or chooses_rounds):
-        return {}
-    losses = np.zeros((len(settings), len(ROUNDS) if chooses_rounds else 1))
+    try:
+        cv = PairKFold(_N_FOLDS, by=by or "pair", random_state=0)
+        folds = list(cv.split(preferences))
+    except DataError:
+        if by is None:
+            return None
+        raise
+    loss: Any = mean_squared_difference if preferences.has_sizes else disagreement
+    losses = np.zeros((len(settings), len(ROUNDS) if rounds else 1))
     for k, values in enumerate(settings):
-        rounds = {"n_rounds": ROUNDS[-1]} if chooses_rounds else {}
         for train, test in folds:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = clone(ranker).set_params(**values, **rounds).fit(X, train)
-                stages = boosted_stages(model, X) if chooses_rounds else [model.predict(X)]
-                losses[k] += [loss(test, scores) for scores in stages]
+                stages = boosted_stages(model, X) if rounds else [model.predict(X)]
+                losses[k] += [test.total_weight * loss(test, scores) for scores in stages]
+    losses /= sum(test.total_weight for _, test in folds)
     k, stage = divmod(int(np.argmin(losses)), losses.shape[1])
-    return settings[k] | ({"n_rounds": ROUNDS[stage]} if chooses_rounds else {})
+    chosen = settings[k] | ({"n_rounds": ROUNDS[stage]} if rounds else {})
+    metric = "msd" if preferences.has_sizes else "disagreement"
+    return LeftOut(chosen, cv.by, metric, float(losses[k, stage]), losses.size)
