@@ -63,6 +63,10 @@ def assert_same_attributes(one, other):
                 found = np.asarray(getattr(theirs[name], part.name))
                 wanted = np.asarray(getattr(value, part.name))
                 assert (found.dtype, found.tolist()) == (wanted.dtype, wanted.tolist())
+        elif name == "own_rankings_":
+            for one_ranking, other_ranking in zip(value, theirs[name], strict=True):
+                assert one_ranking.scale == other_ranking.scale
+                assert_same_attributes(one_ranking.regressor, other_ranking.regressor)
         else:
             assert theirs[name] == value, name
 

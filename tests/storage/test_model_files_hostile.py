@@ -139,6 +139,43 @@ HOSTILE = {
         put({}, "parameters"),
         "in which parameters must be all that TableRanker needs",
     ),
+    "a weak learner of a round that is not there": (
+        "rankboost-learner",
+        put(5, "state", "rankings", 4, "round"),
+        r"in which state.rankings\[4\].round must be an integer from 4 to 4",
+    ),
+    "a weak learner of a round before": (
+        "rankboost-learner",
+        put(0, "state", "rankings", 1, "round"),
+        r"in which state.rankings\[1\].round must be an integer from 1 to 4",
+    ),
+    "a weak learner of other features": (
+        "rankboost-learners",
+        put(2, "state", "rankings", 0, "model", "n_features"),
+        "in which state",
+    ),
+    "boosting in boosting": (
+        "rankboost-learner",
+        put("RankBoost", "state", "rankings", 0, "model", "model"),
+        r"in which state.rankings\[0\].model.model must be one of 'AggregatePRank'",
+    ),
+    "a weak learner that is no estimator": (
+        "rankboost-learners",
+        put(
+            {"name": "Pipeline", "parameters": {}},
+            "parameters",
+            "weak",
+            "estimators",
+            1,
+            "estimator",
+        ),
+        "in which parameters.weak.1",
+    ),
+    "weak learners that are no list": (
+        "rankboost-learners",
+        put("threshold", "parameters", "weak", "estimators"),
+        "in which parameters.weak must be a list of estimators",
+    ),
     "a table in a table": (
         "table",
         put("TableRanker", "state", "ranker", "model"),

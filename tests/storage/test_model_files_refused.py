@@ -155,7 +155,10 @@ def with_learner(**later):
 
 NO_CODE = "to be saved, as a file holds no code; got an object of type"
 FUNCTION = f"kernel must be a name {NO_CODE} function."
-WEAK = f"RankBoost: weak must be 'threshold' or 'feature' {NO_CODE}"
+WEAK = (
+    "RankBoost: weak must be 'threshold', 'feature', 'tree' or one of peckorder's own estimators "
+    f"{NO_CODE}"
+)
 
 # How a model is made, the error, and its sentence.
 NOT_SAVED = [
@@ -166,7 +169,7 @@ NOT_SAVED = [
     (lambda: with_function(PRank, kernel="rbf"), TypeError, f"PRank: {FUNCTION}"),
     (lambda: with_function(SVRank, kernel="rbf"), TypeError, f"SVRank: {FUNCTION}"),
     (with_learner, TypeError, f"{WEAK} Ridge."),
-    (lambda: with_learner(weak="threshold"), TypeError, f"{WEAK} Scaled."),
+    (lambda: with_learner(weak="threshold"), TypeError, f"{WEAK} Ridge."),
     (
         lambda: PersonalRanker(Ridge(), n_factors=1, random_state=0).fit(RATINGS),
         TypeError,

@@ -42,6 +42,7 @@ NAMES = [
     "svrank-rbf",
     "rankboost",
     "rankboost-feature",
+    "rankboost-learners",
     "ordinal-boost",
     "ordinal-boost-free",
     "table",

@@ -131,6 +131,17 @@ def _boosted(model: Any, y: Any = Y, rows: Any = X, **options: Any) -> Case:
     return Case(lambda: model.fit(rows, y, **options), ask, more if is_warm else None)
 
 
+def _by_learners(weak: Any, rows: Any = X) -> Case:
+    """Return the case of a model whose weak learners are estimators of ours."""
+    model = RankBoost(n_rounds=5, weak=weak, alpha="numeric", warm_start=True)
+
+    def ask(fitted: Any) -> list[Any]:
+        values = [ranking(rows[:20]) for ranking in fitted.own_rankings_]
+        return [fitted.predict(NEW), fitted.weak_rankers_["feature"], *values]
+
+    return Case(lambda: model.fit(rows, Y), ask, lambda m: m.set_params(n_rounds=9).fit(rows, Y))
+
+
 def _boosted_classes(rows: Any = X, y: Any = Y, weight: Any = None, **options: Any) -> Case:
     model = OrdinalBoost(min_samples_leaf=2, random_state=0, **{"n_rounds": 12} | options)
 
@@ -299,6 +310,8 @@ CASES: dict[str, Case] = {
     "rankboost-feature": _boosted(
         RankBoost(n_rounds=12, weak="feature", alpha="numeric", cumulative=False)
     ),
+    "rankboost-learners": _by_learners(["threshold", MPRank(C=10.0), "feature"]),
+    "rankboost-learner": _by_learners(MPRank(C=10.0, kernel="rbf")),
     "rankboost-preferences": _boosted(
         RankBoost(n_rounds=9, weak=["threshold", "feature"], alpha="numeric"),
         y=Preferences([1, 2, 3, 40], [5, 6, 7, 8], weight=[1.0, 2.0, 1.0, 3.0]),

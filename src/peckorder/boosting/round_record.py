@@ -14,15 +14,28 @@ from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
 from peckorder._core.typing import Array, Floats, Ints, Matrix
 from peckorder._core.validation import as_rows
 from peckorder.boosting.compiled.rounds import FeatureTables, add_scores
-from peckorder.boosting.weak_learners import Ranking, ranked
-from peckorder.storage.fields import OMITTED, Field, Table, flag, floats, ints, nested, number
+from peckorder.boosting.weak_learners import Ranking, Scaled, ranked
+from peckorder.storage.fields import (
+    OMITTED,
+    Field,
+    FieldType,
+    Table,
+    flag,
+    floats,
+    ints,
+    nested,
+    number,
+)
 from peckorder.storage.format import Node
-from peckorder.storage.models import stored_parameter
+from peckorder.storage.mixin import StoredModel, inner_models
+from peckorder.storage.models import document, read_document, stored_parameter
 from peckorder.trees.features import FEATURES, TreeFeatures
 from peckorder.trees.forest import FOREST, Forest
 
 # In a model file: sums of weights must be finite.
 _LARGEST_ALPHA = 1e100
+# Models that hold others, and might be nested without end.
+_NOT_WEAK = ("RankBoost", "TableRanker", "CalibratedOrdinal")
 # A weak ranking with its weight, as it is kept.
 RECORD = np.dtype(
     [
@@ -219,9 +232,40 @@ def tree_records(alphas: Floats) -> Array:
 def _plain_rankers(model: Any) -> Any:
     if hasattr(model, "forest_"):
         return OMITTED
-    if model.own_rankings_:
-        stored_parameter("weak", model.own_rankings_[0])
-    return model.weak_rankers_
+    # The rounds of custom learners are named by these.
+    rankers, is_own = model.weak_rankers_.copy(), model.weak_rankers_["feature"] < 0
+    rankers["feature"][is_own], rankers["default"][is_own] = 0, 0.0
+    return rankers
+
+
+def _own_rankings(model: Any) -> Any:
+    """Return what is written of rankings by custom learners, if these are estimators of ours."""
+    if not getattr(model, "own_rankings_", ()):
+        return OMITTED
+    rounds = np.flatnonzero(model.weak_rankers_["feature"] < 0).tolist()
+    written = []
+    for round_, ranking in zip(rounds, model.own_rankings_, strict=True):
+        regressor = getattr(ranking, "regressor", ranking)
+        if not isinstance(ranking, Scaled) or not isinstance(regressor, StoredModel):
+            stored_parameter("weak", regressor)  # which it is not
+        written.append(
+            {"round": round_, "scale": float(ranking.scale), "model": document(regressor)}
+        )
+    return written
+
+
+def _read_rankings(node: Node, name: str) -> dict[int, Scaled]:
+    """Return rankings by the number of their round."""
+    inner = {n: kind for n, kind in inner_models().items() if n not in _NOT_WEAK}
+    rankings: dict[int, Scaled] = {}
+    for child in node.children(name):
+        round_ = child.whole("round", max(rankings, default=-1) + 1, node.sizes["rounds"] - 1)
+        scale = child.number("scale")
+        model = read_document(child.child("model"), inner)
+        if getattr(model, "n_features_in_", None) != node.sizes["features"]:
+            raise node.refuse(name, "models of the same features")
+        rankings[round_] = Scaled(model, scale)
+    return rankings
 
 
 def _of_trees(name: str) -> Callable[[Any], Any]:
@@ -235,9 +279,16 @@ def _alphas_of_trees(model: Any) -> Any:
 def _complete(node: Node) -> None:
     names = ("rankers", "forest", "columns", "alphas")
     rankers, forest, columns, alphas = (node.values.pop(name, None) for name in names)
+    rankings: dict[int, Scaled] = node.values.pop("rankings", {})
     of_trees = {value is None for value in (forest, columns, alphas)}
     if of_trees != {rankers is not None}:
         raise node.refuse("rankers", "weak rankings, or trees with their weights")
+    if rankings:
+        if forest is not None:
+            raise node.refuse("rankings", "missing beside trees")
+        own = list(rankings)
+        rankers["feature"][own], rankers["default"][own] = -1, np.nan
+        rankers["threshold"][own] = np.nan
     if forest is not None:
         if len(forest) != len(alphas):
             raise node.refuse("alphas", "one weight per tree")
@@ -249,7 +300,7 @@ def _complete(node: Node) -> None:
         node.values |= {"forest_": forest, "_features": columns}
     node.values |= {
         "weak_rankers_": rankers,
-        "own_rankings_": [],
+        "own_rankings_": list(rankings.values()),
         "n_rounds_": len(rankers),
         "_table": ScoreTable.of(rankers),
     }
@@ -257,6 +308,7 @@ def _complete(node: Node) -> None:
 
 BOOSTED = Table(
     Field("rankers", nested(_RANKERS, _records), _plain_rankers, optional=True),
+    Field("rankings", FieldType(_read_rankings), _own_rankings, optional=True),
     Field("forest", nested(FOREST, Forest), _of_trees("forest_"), optional=True),
     Field("columns", nested(FEATURES, TreeFeatures), _of_trees("_features"), optional=True),
     Field("alphas", floats("rounds"), _alphas_of_trees, optional=True),

@@ -64,12 +64,17 @@ def parameters_of(model: Any) -> dict[str, Any]:
     """Return the parameters of a constructor, or say which cannot be saved."""
     parameters: dict[str, Any] = {}
     for name, value in model.get_params(deep=False).items():
-        if isinstance(value, StoredModel):
-            inner = {"name": type(value).__name__, "parameters": parameters_of(value)}
-            parameters[name] = {"estimator": inner}
+        if isinstance(value, list | tuple) and any(isinstance(v, StoredModel) for v in value):
+            parameters[name] = {"estimators": [_stored_or_plain(name, part) for part in value]}
             continue
-        parameters[name] = stored_parameter(name, value)
+        parameters[name] = _stored_or_plain(name, value)
     return parameters
+
+
+def _stored_or_plain(name: str, value: Any) -> Any:
+    if isinstance(value, StoredModel):
+        return {"estimator": {"name": type(value).__name__, "parameters": parameters_of(value)}}
+    return stored_parameter(name, value)
 
 
 def stored_parameter(name: str, value: Any) -> Any:
@@ -88,7 +93,7 @@ def stored_parameter(name: str, value: Any) -> Any:
 def _storable(name: str) -> str:
     return {
         "kernel": "a name",
-        "weak": "'threshold' or 'feature'",
+        "weak": "'threshold', 'feature', 'tree' or one of peckorder's own estimators",
         "random_state": "None or an integer",
         "estimator": "None or one of peckorder's own estimators",
         "ranker": "one of peckorder's own estimators",
@@ -135,6 +140,12 @@ def _parameters(node: Node, models: Mapping[str, type[Any]]) -> dict[str, Any]:
 
 def _parameter(node: Node, name: str, models: Mapping[str, type[Any]]) -> Any:
     value = node.raw(name)
+    if isinstance(value, dict) and value.keys() == {"estimators"}:
+        parts = node.nested(name, value).raw("estimators")
+        if not isinstance(parts, list):
+            raise node.refuse(name, "a list of estimators")
+        several = node.nested(name, {str(k): part for k, part in enumerate(parts)})
+        return [_parameter(several, part, models) for part in several.names()]
     if isinstance(value, dict) and value.keys() == {"estimator"}:
         inner = node.nested(name, value["estimator"])
         kind = models[inner.word("name", *models)]
