@@ -75,6 +75,7 @@ __all__ = [
     "datasets",
     "export",
     "gaps",
+    "hedge",
     "load",
     "losses",
     "metrics",
