@@ -357,7 +357,7 @@ def _claims(curves: Curves, rounds: Ints, best: dict[str, str], where: str) -> I
         for short, relation, name, other in rivals:
             ours, theirs = curves[in_form(LAST, form)], curves[in_form(name, form)]
             found = [_gap_text(curves, LAST, name, form)]
-            if other:
+            if other not in ("", name):
                 found.append(_gap_text(curves, LAST, other, form) + " (best step in hindsight)")
             found.append(_gap_text(curves, AVERAGED, name, form))
             yield Claim(

@@ -171,7 +171,7 @@ def learner_claims(after: AfterRounds, title: str) -> Iterator[Claim]:
     yield Claim(
         f'Figure 4, {title}: with .cum they "resisted overfitting, unlike their counterparts".',
         tuple(below(rises[f"{name}.cum"], rises[name]) for name in (two, three)),
-        "Rise of the test error from the second round of the table to the last of the figure: "
+        "Rise of the test error from round 50 to 200, where the figure ends: "
         + ", ".join(f"{name} {difference_text(rises[name], 4)}" for name in LEARNERS)
         + ".",
     )
@@ -195,8 +195,9 @@ def flat_claims(after: AfterRounds, title: str) -> Iterator[Claim]:
             f'Figure 4, {title}: the training error "did not decrease significantly after '
             f'{n_rounds} rounds".',
             (above_zero(_FLAT * (0.5 - then) - (then - end)),),
-            f"{CHOSEN}: {then.mean():.4f} then, lower by {difference_text(then - end, 4)} where "
-            f"the figure ends. Not significantly is by less than a tenth of the fall from 0.5.",
+            f"{CHOSEN}: {then.mean():.4f} then, lower by {difference_text(then - end, 4)} after "
+            "200, where the figure ends. Not significantly is by less than a tenth of the fall "
+            "from 0.5.",
         )
 
 

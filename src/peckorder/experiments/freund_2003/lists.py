@@ -320,7 +320,7 @@ def _claims_on_lists(title: str, units: Units) -> Iterator[Claim]:
     by_k = ", ".join(difference_text(values, 1) for values in in_percent)
     yield Claim(
         f'Table 1, {title}: RankBoost "closely tracked the performance of the best expert at '
-        'every value of k", and is "almost as good" in its average rank.',
+        'every value of k", and in its average rank.',
         (*(above_zero(v + MARGIN) for v in in_percent), above_zero(rank + RANK_MARGIN)),
         f"RankBoost minus the best list at k = 1, 2, 5, 10, 20, 30, in % of queries: "
         f"{by_k}; its average rank is better by {difference_text(rank, 2)}; over queries. "
