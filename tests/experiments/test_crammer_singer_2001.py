@@ -403,7 +403,7 @@ def test_the_cost_is_chosen_among_the_rows_learnt_alone():
 def test_batches_are_tested_on_rows_that_were_not_learnt(monkeypatch):
     seen = []
 
-    def record(config, X, y, learnt, asked, rng):
+    def record(config, X, y, learnt, asked, rng, n_ranks=5):
         seen.append((set(learnt.tolist()), set(asked.tolist()), len(y)))
         return {"a": 0.0}
 

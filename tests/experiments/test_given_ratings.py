@@ -61,7 +61,7 @@ def tiny(name, **changes):
 
 
 TINY = {
-    "crammer-singer-2001": {"targets": 2, "scales": (1.0,)},
+    "crammer-singer-2001": {"targets": 2, "scales": (1.0,), "viewers": 1},
     "harrington-2003": {"movie_trials": 2, "members": 3},
     "cortes-2007": {
         "repetitions": 1,

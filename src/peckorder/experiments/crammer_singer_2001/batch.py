@@ -1,6 +1,7 @@
 """Crammer and Singer (2001): PRank in a batch, beside support vector machines."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.random import Generator
@@ -12,7 +13,13 @@ from sklearn.svm import SVC, SVR
 from peckorder import PRank
 from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import make_square
-from peckorder.experiments.crammer_singer_2001.movies import ITEM_MEAN, Viewers, load_few, stream_of
+from peckorder.experiments.crammer_singer_2001.movies import (
+    ITEM_MEAN,
+    Viewers,
+    load_few,
+    load_given_few,
+    stream_of,
+)
 from peckorder.experiments.crammer_singer_2001.online import (
     AVERAGED,
     LAST,
@@ -51,12 +58,19 @@ def most_passes(config: Config) -> tuple[str, str]:
     return many_passes(LAST, most), many_passes(AVERAGED, most)
 
 
-def pranks(config: Config, rng: Generator, **settings: bool) -> dict[str, PRank]:
+def pranks(
+    config: Config, rng: Generator, n_ranks: int = len(RANKS), **settings: bool
+) -> dict[str, PRank]:
     """Return PRank by name: as published and averaged, with one pass and with more."""
-    seed = int(rng.integers(2**31))
+    seed, classes = int(rng.integers(2**31)), range(1, n_ranks + 1)
     return {
         many_passes(name, n_passes): PRank(
-            rule=rule, max_iter=n_passes, shuffle=True, random_state=seed, classes=RANKS, **settings
+            rule=rule,
+            max_iter=n_passes,
+            shuffle=True,
+            random_state=seed,
+            classes=classes,
+            **settings,
         )
         for name, rule in ((LAST, "last"), (AVERAGED, "averaged"))
         for n_passes in config.passes
@@ -68,7 +82,15 @@ def costs_of(name: str, config: Config) -> tuple[float, ...]:
     return config.class_costs if name == MACHINE else config.regression_costs
 
 
-def predicted(name: str, cost: float, gram: Floats, y: Ints, train: Ints, test: Ints) -> Floats:
+def predicted(
+    name: str,
+    cost: float,
+    gram: Floats,
+    y: Ints,
+    train: Ints,
+    test: Ints,
+    n_ranks: int = len(RANKS),
+) -> Floats:
     """Train an SVM on rows of a Gram matrix and predict the ranks of others."""
     labels = y[train]
     if (labels == labels[0]).all():
@@ -76,10 +98,18 @@ def predicted(name: str, cost: float, gram: Floats, y: Ints, train: Ints, test: 
     machine = (SVC if name == MACHINE else SVR)(kernel="precomputed", C=cost)
     model = machine.fit(gram[np.ix_(train, train)], labels)
     ranks = np.asarray(model.predict(gram[np.ix_(test, train)]), dtype=float)
-    return np.clip(np.floor(ranks + 0.5), RANKS[0], RANKS[-1])
+    return np.clip(np.floor(ranks + 0.5), 1, n_ranks)
 
 
-def chosen_cost(name: str, config: Config, gram: Floats, y: Ints, train: Ints, seed: int) -> float:
+def chosen_cost(
+    name: str,
+    config: Config,
+    gram: Floats,
+    y: Ints,
+    train: Ints,
+    seed: int,
+    n_ranks: int = len(RANKS),
+) -> float:
     """Return the first C with the lowest rank loss in cross-validation."""
     costs = costs_of(name, config)
     lost = np.zeros(len(costs))
@@ -87,24 +117,30 @@ def chosen_cost(name: str, config: Config, gram: Floats, y: Ints, train: Ints, s
     for inner, outer in splits.split(train):
         held_out = train[outer]
         for i, cost in enumerate(costs):
-            ranks = predicted(name, cost, gram, y, train[inner], held_out)
+            ranks = predicted(name, cost, gram, y, train[inner], held_out, n_ranks)
             lost[i] += np.abs(ranks - y[held_out]).sum()
     return costs[int(np.argmin(lost))]
 
 
 def losses_of(
-    config: Config, X: Data, y: Ints, train: Ints, test: Ints, rng: Generator
+    config: Config,
+    X: Data,
+    y: Ints,
+    train: Ints,
+    test: Ints,
+    rng: Generator,
+    n_ranks: int = len(RANKS),
 ) -> dict[str, float]:
     """Train every ranker on some rows, which are used as they are, and test it."""
     product = X @ X[train].T
     gram = product.toarray() if sparse.issparse(product) else product
     predictions: Values = {}
-    for name, model in pranks(config, rng, fit_intercept=False, unit_norm=False).items():
+    for name, model in pranks(config, rng, n_ranks, fit_intercept=False, unit_norm=False).items():
         predictions[name] = model.fit(X[train], y[train]).predict(X[test])
     for name in PEERS:
         seed = int(rng.integers(2**31))
-        cost = chosen_cost(name, config, gram, y, train, seed)
-        predictions[name] = predicted(name, cost, gram, y, train, test)
+        cost = chosen_cost(name, config, gram, y, train, seed, n_ranks)
+        predictions[name] = predicted(name, cost, gram, y, train, test, n_ranks)
     predictions[MEDIAN] = np.quantile(y[train], 0.5, method="lower")
     return {name: float(np.abs(ranks - y[test]).mean()) for name, ranks in predictions.items()}
 
@@ -191,7 +227,7 @@ def measure_movies(config: Config, data: Viewers, unit: int, rng: Generator) -> 
     constant = sparse.csr_array(np.ones((len(stream.y), 1)))
     X = normalize(sparse.hstack([stream.X, constant], format="csr"))
     train, test = np.arange(n_learnt), np.arange(n_learnt, len(stream.y))
-    losses = losses_of(config, X, stream.y, train, test, rng)
+    losses = losses_of(config, X, stream.y, train, test, rng, data.n_ranks)
     means = np.floor(stream.item_means[test] + 0.5)
     losses[ITEM_MEAN] = float(np.abs(means - stream.y[test]).mean())
     return Measured({"learnt": n_learnt, "tested": losses})
@@ -240,3 +276,4 @@ PARTS = (
         show_movies,
     ),
 )
+GIVEN = (replace(PARTS[1], load=load_given_few),)
