@@ -150,6 +150,54 @@ def test_good_may_be_any_grade_or_the_highest(name, columns, good):
 
 
 @EXAMPLES
+@given(rows(grades, few_scores), st.sampled_from([None, 1, 3]), st.sampled_from([3, 3.5]))
+def test_expected_reciprocal_rank(columns, k, highest):
+    truth, score = columns
+    options = {"k": inf if k is None else k, "highest": highest}
+    lists = metrics_by_enumeration.every_list(tuple(score), tuple(truth), tuple(truth))
+    every = [metrics_by_enumeration.expected_reciprocal_rank(one, **options) for one in lists]
+    for ties, wanted in {
+        "expected": mean(every, list(lists.values())),
+        "best": max(every),
+        "worst": min(every),
+    }.items():
+        got = value(metrics.expected_reciprocal_rank, truth, score, k=k, highest=highest, ties=ties)
+        assert_same(got, wanted)
+    # Unless told, the highest grade is that of all queries.
+    queries = {"qid": [1] * len(truth) + [2], "per_query": True}
+    both = metrics.expected_reciprocal_rank([*truth, 3], [*score, 0.0], **queries)
+    assert_same(both, [value(metrics.expected_reciprocal_rank, truth, score, highest=3), 7 / 8])
+
+
+def test_expected_reciprocal_rank_of_many_equal_scores():
+    # None of the n rows is left out or counted twice: 1 - (1 - R)^n are content at all.
+    n = 3000
+    content = 0.5 ** np.arange(1, 61)
+    got = metrics.expected_reciprocal_rank(np.ones(n), np.zeros(n), highest=1)
+    assert_same(got, content @ (1 / np.arange(1, 61)))
+    one_of_many = metrics.expected_reciprocal_rank(np.arange(n) == 7, np.zeros(n), highest=1)
+    assert_same(one_of_many, 0.5 * np.mean(1 / np.arange(1, n + 1)))
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: metrics.expected_reciprocal_rank([0, -1], [1, 2]), "y_true must be >= 0"),
+        (lambda: metrics.expected_reciprocal_rank([0, 3], [1, 2], highest=2), "of at most 2; got"),
+        (lambda: metrics.expected_reciprocal_rank([0, 2000], [1, 2]), "of at most 1000; got 2000"),
+        (lambda: metrics.rank_biased_precision([0, 1], [1, 2], p=1), "p must be a number between"),
+        (lambda: metrics.graded_average_precision([0, -1], [1, 2]), "y_true must be >= 0"),
+        (lambda: metrics.graded_average_precision(np.arange(257), np.arange(257)), "at most 256"),
+        (lambda: metrics.evaluate([0, 1], [1, 2], "rbp(top)"), r"as in 'rbp\(0\.9\)', if any"),
+        (lambda: metrics.evaluate([0, 1], [1, 2], "rbp(1.5)"), "p must be a number between"),
+    ],
+)
+def test_what_these_metrics_refuse(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+@EXAMPLES
 @given(tied_lists)
 def test_misranking_is_the_worst_disagreement(columns):
     truth, score = columns

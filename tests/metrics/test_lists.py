@@ -15,6 +15,7 @@ from support.metrics_by_enumeration import METRICS
 
 every_metric = pytest.mark.parametrize("name", METRICS)
 NEEDS = {
+    "graded_average_precision": "a row with a grade above 0",
     "ndcg": "a row with a gain",
     "disagreement": "a pair of rows whose truths differ",
     "kendall_tau": "a pair of rows whose truths differ",
@@ -142,7 +143,12 @@ def undefined(metric):
     return {"y_true": [0, 0, 1, 0], "y_score": [2, 1, 2, 1], "qid": [*"aabb"]}
 
 
-PERFECT = {"precision at 3": 1 / 3, "precision at 9": 1 / 9, "disagreement": 0.0}
+PERFECT = {
+    "precision at 3": 1 / 3,
+    "precision at 9": 1 / 9,
+    "disagreement": 0.0,
+    "rank-biased precision": 1 - 0.7,
+}
 
 
 @every_metric_that_can_fail
@@ -300,7 +306,7 @@ def test_weights_by_tuples():
 def test_a_single_row_is_perfect_or_undefined(name):
     metric = METRICS[name]
     needs_pairs = metric.name in {"disagreement", "kendall_tau"}
-    perfect = {"precision at 3": 1 / 3, "precision at 9": 1 / 9}.get(name, 1.0)
+    perfect = PERFECT.get(name, 1.0)
     got = metric([1], [0.5], per_query=True)
     assert_array_equal(got, [np.nan if needs_pairs else perfect])
 

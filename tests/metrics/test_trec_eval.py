@@ -16,6 +16,8 @@ OURS = {
     "P_100": lambda *table, **how: metrics.precision_at(*table, 100, **how),
     "recall_5": lambda *table, **how: metrics.recall_at(*table, 5, **how),
     "success_5": lambda *table, **how: metrics.hits_at(*table, 5, **how),
+    "Rprec": metrics.r_precision,
+    "bpref": metrics.bpref,
     "ndcg": metrics.ndcg,
     "ndcg_cut_5": lambda *table, **how: metrics.ndcg(*table, k=5, **how),
     "ndcg_cut_10": lambda *table, **how: metrics.ndcg(*table, k=10, **how),
@@ -76,7 +78,7 @@ def test_values_are_those_of_trec_eval(name, table):
     truth, score, qid, docid = table
     evaluator = pytrec_eval.RelevanceEvaluator(
         by_query(truth, qid, docid),
-        {"map", "recip_rank", "P", "recall", "success", "ndcg", "ndcg_cut"}
+        {"map", "recip_rank", "P", "recall", "success", "ndcg", "ndcg_cut", "Rprec", "bpref"}
         | {"P_5,100", "recall_5", "success_5", "ndcg_cut_5,10"},
     )
     theirs = evaluator.evaluate(by_query(score, qid, docid))
@@ -93,6 +95,8 @@ def test_values_are_those_of_trec_eval(name, table):
         ("P@5", "P_5"),
         ("R@5", "recall_5"),
         ("Success@5", "success_5"),
+        ("Rprec", "Rprec"),
+        ("Bpref", "bpref"),
         ("nDCG", "ndcg"),
         ("nDCG@10", "ndcg_cut_10"),
     ],
@@ -108,6 +112,21 @@ def test_means_are_those_of_ir_measures(measure, name, table):
     )
     got = OURS[name](truth, score, qid=qid, ties="docid", docid=docid)
     assert_allclose(got, next(iter(wanted.values())))
+
+
+def test_expected_reciprocal_rank_is_that_of_gdeval(rng):
+    ir_measures = pytest.importorskip("ir_measures", reason="ir-measures is not installed")
+    provider = ir_measures.gdeval
+    if not provider.is_available():
+        pytest.skip("ir-measures has no gdeval here, which is written in Perl")
+    n, names = 40, [f"d{k}" for k in range(40)]
+    truth, score = rng.integers(0, 5, n), rng.permutation(n).astype(float)
+    qrels = {"1": {d: int(v) for d, v in zip(names, truth, strict=True)}}
+    run = {"1": {d: float(v) for d, v in zip(names, score, strict=True)}}
+    wanted = provider.calc_aggregate([ir_measures.ERR @ 20], qrels, run)
+    got = metrics.expected_reciprocal_rank(truth, score, k=20, highest=4)
+    # It prints five digits.
+    assert got == pytest.approx(next(iter(wanted.values())), abs=6e-6)
 
 
 def test_one_relevant_document_of_ten_with_equal_scores():

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain, combinations, groupby, permutations, product
-from math import inf, log2, nan
+from math import inf, log2, nan, prod
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,38 @@ def reciprocal_rank(rows, k=inf):
 
 def coverage(rows):
     return len(ranks(rows)) / ranks(rows)[-1]
+
+
+def r_precision(rows):
+    return precision_at(rows, len(ranks(rows)))
+
+
+def bpref(rows):
+    places, n_bad = ranks(rows), len(rows) - len(ranks(rows))
+    most = min(len(places), n_bad)
+    bad_above = [rank - k for k, rank in enumerate(places, 1)]
+    lost = [min(n, len(places)) / most if most else 0.0 for n in bad_above]
+    return 1 - sum(lost) / len(places)
+
+
+def rank_biased_precision(rows, p):
+    return (1 - p) * sum(p ** (rank - 1) for rank in ranks(rows))
+
+
+def expected_reciprocal_rank(rows, highest, k=inf):
+    stops = [(2**truth - 1) / 2**highest for truth, _ in rows]
+    found = [
+        stop * prod(1 - other for other in stops[: p - 1]) / p
+        for p, stop in enumerate(stops, 1)
+        if p <= k
+    ]
+    return sum(found) if any(stops) else nan
+
+
+def graded_average_precision(rows):
+    y = [truth for truth, _ in rows]
+    shared = sum(sum(min(y[i], y[p]) for i in range(p + 1)) / (p + 1) for p in range(len(y)))
+    return shared / sum(y) if any(y) else nan
 
 
 def precision_at(rows, k):
@@ -161,6 +193,12 @@ METRICS = {
     "expected rank up to 3": top(
         metrics.expected_rank, expected_rank, options={"cap": 3}, larger_is_better=False
     ),
+    "r-precision": top(metrics.r_precision, r_precision),
+    "bpref": top(metrics.bpref, bpref),
+    "rank-biased precision": top(
+        metrics.rank_biased_precision, rank_biased_precision, options={"p": 0.7}
+    ),
+    "graded average precision": Metric(metrics.graded_average_precision, graded_average_precision),
     "ndcg": Metric(metrics.ndcg, ndcg),
     "ndcg at 3": Metric(metrics.ndcg, ndcg, options={"k": 3}),
     "exponential ndcg": Metric(metrics.ndcg, ndcg, options={"gain": "exponential"}),

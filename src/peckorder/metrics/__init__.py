@@ -33,6 +33,13 @@ from peckorder.metrics._pairs import (
     misranking,
     root_mean_squared_difference,
 )
+from peckorder.metrics._reading import (
+    bpref,
+    expected_reciprocal_rank,
+    graded_average_precision,
+    r_precision,
+    rank_biased_precision,
+)
 from peckorder.metrics._resampling import half_width as half_width
 from peckorder.metrics._resampling import interval_by_counts as interval_by_counts
 from peckorder.metrics._resampling import intervals as intervals
@@ -54,11 +61,14 @@ __all__ = [
     "MetricScorer",
     "PairedComparison",
     "average_precision",
+    "bpref",
     "compare",
     "coverage",
     "disagreement",
     "evaluate",
     "expected_rank",
+    "expected_reciprocal_rank",
+    "graded_average_precision",
     "hits_at",
     "kendall_tau",
     "macro_mae",
@@ -70,6 +80,8 @@ __all__ = [
     "precision_at",
     "predicted_rank_of_top",
     "quadratic_weighted_kappa",
+    "r_precision",
+    "rank_biased_precision",
     "rank_loss",
     "rank_probability",
     "recall_at",

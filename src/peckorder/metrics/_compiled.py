@@ -149,18 +149,121 @@ def good_at_top(
     at_top: Floats,
     n_good: Floats,
 ) -> None:
-    """Write the expected number of good rows among the first k, and of all rows."""
+    """Write the expected number of good rows among the first k, and of all rows.
+
+    k is 0 for as many rows as are good.
+    """
     for list_ in range(first, last):
         a, b = offsets[list_], offsets[list_ + 1]
         at_top[list_] = 0.0
-        n_good[list_] = count_good(good, a, b)
+        all_good = count_good(good, a, b)
+        n_good[list_] = all_good
+        depth = k if k > 0 else all_good
         start = a
-        while start < b and start - a < k:
+        while start < b and start - a < depth:
             end = end_of_ties(score, start, b, broken)
             q = count_good(good, start, end)
-            inside = min(end - a, k) - (start - a)
+            inside = min(end - a, depth) - (start - a)
             at_top[list_] += q * (inside / (end - start))
             start = end
+
+
+@compiled
+def bad_above_good(
+    offsets: Ints, first: int, last: int, score: Floats, good: Ints, broken: bool, value: Floats
+) -> None:
+    """Write to value (q,) the mean share of good rows that the first bad ones leave.
+
+    Of m bad rows with the same score as a good one 0, 1, ..., m are above it, with equal
+    probability.
+    """
+    for list_ in range(first, last):
+        a, b = offsets[list_], offsets[list_ + 1]
+        n_good = count_good(good, a, b)
+        if n_good == 0:
+            value[list_] = np.nan
+            continue
+        most = min(n_good, b - a - n_good)
+        total, above, start = 0.0, 0, a
+        while start < b:
+            end = end_of_ties(score, start, b, broken)
+            q = count_good(good, start, end)
+            m = end - start - q
+            if q > 0 and most > 0:
+                # min(above + j, most) of j from 0 to m: a ramp, then a constant.
+                ramp = min(max(most - above, 0), m + 1)
+                counted = ramp * above + ramp * (ramp - 1) / 2 + (m + 1 - ramp) * most
+                total += q * (counted / (m + 1)) / most
+            above += m
+            start = end
+        value[list_] = 1.0 - total / n_good
+
+
+@compiled
+def rank_biased(
+    offsets: Ints,
+    first: int,
+    last: int,
+    score: Floats,
+    good: Ints,
+    broken: bool,
+    p: float,
+    value: Floats,
+) -> None:
+    """Write to value (q,) the sum of ``(1 - p) p**(rank - 1)`` over good rows."""
+    for list_ in range(first, last):
+        a, b = offsets[list_], offsets[list_ + 1]
+        total, patience, start = 0.0, 1.0, a
+        while start < b:
+            end = end_of_ties(score, start, b, broken)
+            rest = patience * p ** (end - start)
+            q = count_good(good, start, end)
+            total += (patience - rest) * (q / (end - start))
+            patience, start = rest, end
+        value[list_] = total if count_good(good, a, b) > 0 else np.nan
+
+
+@compiled
+def content_at(
+    offsets: Ints,
+    first: int,
+    last: int,
+    score: Floats,
+    content: Floats,
+    broken: bool,
+    k: int,
+    products: Floats,
+    value: Floats,
+) -> None:
+    """Write to value (q,) the expectation of 1 / rank of the row that contents a reader.
+
+    content (n,) has probabilities, in the order of scores. In a group of equal scores
+    the probability that p rows, in random order, leave a reader unsatisfied is the mean
+    product of p of their complements. It is kept in ``products[start + p - 1]``, and
+    becomes that of one row more by weights that are not negative.
+    """
+    for list_ in range(first, last):
+        a, b = offsets[list_], offsets[list_ + 1]
+        total, unsatisfied, start, best = 0.0, 1.0, a, 0.0
+        for i in range(a, b):
+            best = max(best, content[i])
+        while start < b and start - a < k and unsatisfied > 0.0:
+            end = end_of_ties(score, start, b, broken)
+            depth = min(end - start, k - (start - a))
+            for n in range(end - start):
+                leaves = 1.0 - content[start + n]
+                for p in range(min(n + 1, depth), 0, -1):
+                    before = products[start + p - 2] if p > 1 else 1.0
+                    here = products[start + p - 1] if p <= n else 0.0
+                    products[start + p - 1] = ((n + 1 - p) * here + p * leaves * before) / (n + 1)
+            before = 1.0
+            for p in range(depth):
+                here = products[start + p]
+                total += unsatisfied * (before - here) / (start - a + p + 1)
+                before = here
+            unsatisfied *= before
+            start = end
+        value[list_] = total if best > 0.0 else np.nan
 
 
 @compiled

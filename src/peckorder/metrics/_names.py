@@ -25,6 +25,13 @@ from peckorder.metrics._pairs import (
     misranking,
     root_mean_squared_difference,
 )
+from peckorder.metrics._reading import (
+    bpref,
+    expected_reciprocal_rank,
+    graded_average_precision,
+    r_precision,
+    rank_biased_precision,
+)
 from peckorder.metrics._top import (
     average_precision,
     coverage,
@@ -49,6 +56,7 @@ class MetricKind:
     larger_is_better: bool = True
     takes_good: bool = False
     takes_gain: bool = False
+    takes_patience: bool = False
     takes_ties: bool = True
     takes_weight: bool = False
     of_pairs: str | None = None
@@ -66,6 +74,11 @@ METRICS: Final = {
     "hits": MetricKind(hits_at, takes_good=True, cutoff="k", needs_cutoff=True),
     "rank": MetricKind(expected_rank, False, takes_good=True, cutoff="cap"),
     "ndcg": MetricKind(ndcg, takes_gain=True, cutoff="k"),
+    "err": MetricKind(expected_reciprocal_rank, cutoff="k"),
+    "rbp": MetricKind(rank_biased_precision, takes_patience=True),
+    "rprec": MetricKind(r_precision, takes_good=True),
+    "bpref": MetricKind(bpref, takes_good=True),
+    "graded_ap": MetricKind(graded_average_precision),
     "tau": MetricKind(kendall_tau, takes_weight=True, of_pairs="order"),
     "disagreement": MetricKind(disagreement, False, takes_weight=True, of_pairs="order"),
     "misranking": MetricKind(
@@ -223,6 +236,8 @@ def _in_brackets(name: str, kind: MetricKind, text: str) -> dict[str, Any]:
     """Return the option in the brackets of a name: what is good, or the gain."""
     if kind.takes_gain and text in {"linear", "exponential"}:
         return {"gain": text}
+    if kind.takes_patience and _GRADE.fullmatch(text):
+        return {"p": float(text)}
     if kind.takes_good and text == "top":
         return {"good": text}
     if kind.takes_good and _GRADE.fullmatch(text):
@@ -232,6 +247,8 @@ def _in_brackets(name: str, kind: MetricKind, text: str) -> dict[str, Any]:
         rule = "with what is good in brackets, a grade or 'top'"
     elif kind.takes_gain:
         rule = "with 'linear' or 'exponential' in brackets, if any"
+    elif kind.takes_patience:
+        rule = "with a probability in brackets, as in 'rbp(0.9)', if any"
     raise refusal("the metric", f"be {rule}", repr(name), error=ValueError)
 
 

@@ -22,7 +22,7 @@ from peckorder.metrics._lists import (
     mean_over_queries,
 )
 
-_GOOD = "a good row"
+GOOD = "a good row"
 _GAIN = one_of("linear", "exponential")
 
 
@@ -64,8 +64,8 @@ def average_precision(
     0.8333333333333333
     """
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
-    value = _measured(compiled.average_precision, 1, lists, good_rows(lists, good))[0]
-    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
+    value = measured(compiled.average_precision, 1, lists, good_rows(lists, good))[0]
+    return mean_over_queries(lists.queries, value, GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -109,7 +109,7 @@ def reciprocal_rank(
     optional(whole(1)).check("k", k)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = _first_good(lists, good_rows(lists, good), k)[0]
-    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -148,7 +148,7 @@ def predicted_rank_of_top(
     lists = RankedLists.of(y_true, y_score, qid, ties, docid)
     is_top = good_rows(lists, "top", "every row is good, being of the highest grade", hint="")
     value = _first_good(lists, is_top)[0]
-    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -187,8 +187,8 @@ def coverage(
     0.6666666666666666
     """
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
-    value = _measured(compiled.last_good, 1, lists, good_rows(lists, good))[0]
-    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
+    value = measured(compiled.last_good, 1, lists, good_rows(lists, good))[0]
+    return mean_over_queries(lists.queries, value, GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -232,7 +232,7 @@ def expected_rank(
     optional(whole(1)).check("cap", cap)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = _first_good(lists, good_rows(lists, good), cap)[1]
-    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -275,9 +275,9 @@ def precision_at(
     """
     whole(1).check("k", k)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
-    at_top, n_good = _at_top(lists, good_rows(lists, good), k)
-    value = np.where(n_good > 0, at_top / k, np.nan)
-    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
+    n_found, n_good = at_top(lists, good_rows(lists, good), k)
+    value = np.where(n_good > 0, n_found / k, np.nan)
+    return mean_over_queries(lists.queries, value, GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -320,9 +320,9 @@ def recall_at(
     """
     whole(1).check("k", k)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
-    at_top, n_good = _at_top(lists, good_rows(lists, good), k)
-    value = np.where(n_good > 0, at_top / np.maximum(n_good, 1), np.nan)
-    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
+    n_found, n_good = at_top(lists, good_rows(lists, good), k)
+    value = np.where(n_good > 0, n_found / np.maximum(n_good, 1), np.nan)
+    return mean_over_queries(lists.queries, value, GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -366,7 +366,7 @@ def hits_at(
     whole(1).check("k", k)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = _first_good(lists, good_rows(lists, good), k)[2]
-    return mean_over_queries(lists.queries, value, _GOOD, per_query, undefined, query_weight)
+    return mean_over_queries(lists.queries, value, GOOD, per_query, undefined, query_weight)
 
 
 @entry
@@ -484,7 +484,7 @@ def rank_probability(
     return probability
 
 
-def _measured(
+def measured(
     function: Callable[..., None], n_values: int, lists: RankedLists, is_good: Ints, *options: int
 ) -> Floats:
     """Return what a compiled function writes of each query, (n_values, n_queries)."""
@@ -496,12 +496,15 @@ def _measured(
 def _first_good(lists: RankedLists, is_good: Ints, cap: int | None = None) -> Floats:
     """Return the expected 1 / rank, rank and hit of the first good row."""
     cap = min(cap or len(lists), len(lists) + 1)
-    return _measured(compiled.first_good, 3, lists, is_good, cap)
+    return measured(compiled.first_good, 3, lists, is_good, cap)
 
 
-def _at_top(lists: RankedLists, is_good: Ints, k: int) -> Floats:
-    """Return the expected good rows among the first k, and all good rows."""
-    return _measured(compiled.good_at_top, 2, lists, is_good, min(k, len(lists)))
+def at_top(lists: RankedLists, is_good: Ints, k: int | None) -> Floats:
+    """Return the expected good rows among the first k, and all good rows.
+
+    None for as many rows as are good in a list.
+    """
+    return measured(compiled.good_at_top, 2, lists, is_good, min(k or 0, len(lists)))
 
 
 def good_rows(
