@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from peckorder.cli.compare.charts import pictures
-from peckorder.cli.compare.report import _leaderboard
+from peckorder.cli.compare.report import leaderboard
 from peckorder.comparison.contest import Contest, Result, run_contest
 from peckorder.comparison.measures import Measure
 from peckorder.comparison.table_case import make_table_case
@@ -100,7 +100,7 @@ def test_classes_by_task_with_queries(tmp_path, capsys):
 def test_a_page_of_one_result():
     one = Result("it", "", {"loss": np.arange(3.0)}, seconds=[0.1])
     contest = Contest((Measure("loss"),), (one,), (("other", "tired"),), 5, 0, "rows")
-    section = _leaderboard(contest)
+    section = leaderboard(contest)
     assert section.charts == ()
     assert section.tables[0].rows[0][0] == "1. it"
     assert contest.summary == "it is alone: there is nothing to compare it with."

@@ -295,8 +295,8 @@ REFUSED = {
         "better,worse\nx,y\n",
         TEAMS,
         ("--ranker", "PRank", "-o", "new.peckorder"),
-        "fit: ranker must be RankBoost, MPRank, MPRankCV or SVRank to learn from pairs; got "
-        "'PRank'.",
+        "fit: ranker must be one of RankBoost, RankBoost (trees), MPRank, MPRank (RBF kernel), "
+        "SVRank, MPRankCV for task='pairs'; got 'PRank'.",
     ),
     "a target": (
         "fit",

@@ -54,7 +54,10 @@ data = App(
 @app.command
 @entry
 def compare(
-    *files: str, options: CompareOptions = CompareOptions(), output: OutputOptions = OutputOptions()
+    *files: str,
+    options: CompareOptions = CompareOptions(),
+    pairs: PairOptions = PairOptions(),
+    output: OutputOptions = OutputOptions(),
 ) -> None:
     """Find out which ranker is best on a file; print a leaderboard, write a report.
 
@@ -66,6 +69,8 @@ def compare(
 
     Example: peckorder compare bm25.run dense.run --qrels qrels.txt
 
+    Example: peckorder compare matches.csv --items teams.csv
+
     The task is recognised from the columns: ordered classes, real-valued
     relevance, grades within queries, ratings of items by people. All rankers that can
     do it are cross-validated, queries and people kept whole, beside LightGBM, XGBoost,
@@ -76,15 +81,18 @@ def compare(
     ----------
     files
         A table (csv, tsv, parquet, jsonl, LETOR, arff, xlsx; also .gz and .zst), "-" for
-        standard input, or several TREC runs with --qrels.
+        standard input, several TREC runs with --qrels, or pairs with --items.
     """
     from peckorder.cli import checks
 
-    checks.check_compare(files, options)
+    checks.check_compare(files, options, pairs)
     with _starting(output):
         from peckorder.cli import compare as work
+        from peckorder.cli.compare.pairs import compare_pairs
 
-    if files:
+    if pairs.items is not None:
+        compare_pairs(files[0], options, pairs, output)
+    elif files:
         work.compare_files(files, options, output)
     else:
         work.compare_embedded(options, output)

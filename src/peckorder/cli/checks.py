@@ -32,35 +32,38 @@ from peckorder.tables.files.paths import (
 )
 from peckorder.tables.files.standard_streams import is_standard
 
+# What a table may be, and pairs may not.
+_ROLES: Final = ("task", "target", "qid", "user", "item", "rating", "classes")
 _TIES: Final = ("expected", "best", "worst", "order", "docid")
 
 
-def check_compare(files: tuple[str, ...], options: CompareOptions) -> None:
+def check_compare(files: tuple[str, ...], options: CompareOptions, pairs: PairOptions) -> None:
     """Check what is given to `peckorder compare`."""
     _check_either(options, has_files=bool(files))
+    _check_pairs(pairs, {name: getattr(options, name) for name in ("qrels", "rows", *_ROLES)})
+    _check_by(options.by, pairs)
+    if pairs.items is not None and len(files) != 1:
+        raise refusal("file", "be one of pairs, with --items", ", ".join(files) or "none")
     SEED.check("seed", options.seed)
     whole(2).check("folds", options.folds)
     if options.rows is not None:
         whole(20).check("rows", options.rows)
     _check_report(options.out)
     _check_encodable("file", *files, *filter(None, [options.qrels]))
-    check_outputs({"--save": options.save, "-o": options.out}, [*files, options.qrels])
+    read = [*files, options.qrels, pairs.items]
+    check_outputs({"--save": options.save, "-o": options.out}, read)
     if options.save is not None:
         _check_encodable("save", options.save)
         _check_model_out("save", options.save)
-    _check_there(*files, options.qrels)
+    _check_there(*read)
     if len(files) == 1 and options.qrels is None:
         format_of(files[0], options.format)
 
 
 def check_fit(file: str, options: FitOptions, pairs: PairOptions) -> None:
     """Check what is given to `peckorder fit`."""
-    others = ("task", "target", "qid", "user", "item", "rating", "classes")
-    _check_pairs(pairs, {name: getattr(options, name) for name in others})
-    if options.by is not None:
-        one_of("pair", "row", "component").check("by", options.by)
-        if pairs.items is None:
-            raise refusal("by", "go with --items FILE, of pairs", repr(options.by))
+    _check_pairs(pairs, {name: getattr(options, name) for name in _ROLES})
+    _check_by(options.by, pairs)
     check_outputs({"-o": options.out}, [file, pairs.items])
     _check_model_out("out", options.out)
     _check_there(file, pairs.items)
@@ -155,6 +158,13 @@ def _check_pairs(pairs: PairOptions, others: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
             raise refusal(name.replace("_", "-"), rule, repr(str(value)))
+
+
+def _check_by(by: str | None, pairs: PairOptions) -> None:
+    if by is not None:
+        one_of("pair", "row", "component").check("by", by)
+        if pairs.items is None:
+            raise refusal("by", "go with --items FILE, of pairs", repr(by))
 
 
 def _check_there(*paths: str | None) -> None:

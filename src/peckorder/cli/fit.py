@@ -1,7 +1,6 @@
 """The work of `peckorder fit`: a ranker by its name, fitted to a file as `compare` fits it."""
 
 import inspect
-import warnings
 from ast import literal_eval
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,22 +13,23 @@ from peckorder._core.validation import check_parameters, did_you_mean
 from peckorder.cli.models import needed_package
 from peckorder.cli.options import FitOptions, OutputOptions, PairOptions, separate_columns
 from peckorder.cli.outputs import ReportProgress, ResultPrinter, role_lines, roles_as_json
-from peckorder.cli.pairs import LeftOut, choose_on_pairs, read_items, read_pairs
+from peckorder.cli.pairs import load_pairs
 from peckorder.comparison.candidates import Candidate, TaskInfo, plain_name
+from peckorder.comparison.pairs_case import CANDIDATES, FURTHER, LEFT_OUT, LeftOut, inner_folds
 from peckorder.comparison.refit import TASKS, fit_ratings, fit_table, fitted_candidates, unfitted
 from peckorder.comparison.table_case import make_table_case
 from peckorder.comparison.tuning import Wrapper, fit_model
 from peckorder.datasets import Documents
-from peckorder.estimators import MPRank, MPRankCV, RankBoost, SVRank, TableRanker
-from peckorder.tables.columns import Columns, check_column, counted, split_names
-from peckorder.tables.features import Coding
+from peckorder.estimators import RankBoost
+from peckorder.tables.columns import Columns, counted
 from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import read_table
 from peckorder.tables.files.trec import QID, TARGET, whole_numbers
-from peckorder.tables.roles import ColumnRole, Role, is_unset
+from peckorder.tables.roles import is_unset
 from peckorder.tables.task import SCORES, Task, ratings_of, recognise
 
-_CANDIDATES: Final = {kind: fitted_candidates(kind) for kind in TASKS}
+_OF_PAIRS: Final = {plain_name(c.name): c for c in (*CANDIDATES, *FURTHER) if c.can_be_saved}
+_CANDIDATES: Final = {kind: fitted_candidates(kind) for kind in TASKS} | {"pairs": _OF_PAIRS}
 # What MPRankCV chooses from is no setting of an MPRank.
 _UNTOLD: Final = ("classes", "Cs", "gammas", "keep")
 
@@ -299,57 +299,29 @@ def _fit_pairs(
     What the leaderboard's candidate is given is kept; what it would choose is chosen on
     pairs left out.
     """
-    # Of classes a ranker is another one where trees are; the settings of magnitudes are plain.
-    kinds = [kind for kind in ("magnitude", "graded") if kind in tasks_of(options.ranker)]
-    candidate = _candidate(options.ranker, kinds[0], by_hand) if kinds else None
-    ranker = None if candidate is None else unfitted(candidate)
-    if candidate is None or not isinstance(ranker, RankBoost | MPRank | MPRankCV | SVRank):
-        rule = "be RankBoost, MPRank, MPRankCV or SVRank to learn from pairs"
-        raise refusal("ranker", rule, repr(options.ranker))
-    items = read_items(pairs.items or "", pairs)
-    names = separate_columns(options.columns)
-    of_items = read_pairs(file, items, pairs, options.format, names)
-    notes, preferences = of_items.notes, of_items.preferences
+    candidate = _candidate(options.ranker, "pairs", by_hand)
+    ranker: Any = candidate.make(TaskInfo(0, 1))
+    loaded = load_pairs(file, options, pairs)
+    preferences, notes = loaded.data.preferences, loaded.notes
     if preferences.has_sizes and isinstance(ranker, RankBoost):
-        preferences = preferences.without_sizes()
         notes += ("RankBoost learns the order only: sizes are not used.",)
-    n_alone = len(items) - len(preferences.paired_rows())
-    if n_alone:
-        notes += (f"{counted(n_alone, 'item is', 'items are')} in no pair.",)
-    dropped = tuple(split_names(options.drop or (), items.names))
-    for name in dropped:
-        check_column(items, "drop", name)
-    others = {of_items.id_column, *dropped}
-    features = [name for name in items.names if name not in others]
-    keep, category = options.keep or (), options.category or ()
-    coding = Coding.of(items, features, category=category, keep=keep)
+    if options.by is not None:  # else it is not needed
+        inner_folds(options.by).split(preferences)
     what = f"Fitting {options.ranker} to {counted(len(preferences), 'pair', 'pairs')}"
-    report_progress(0, None, f"{what}, choosing on pairs left out")
+    report_progress(0, None, f"{what}, choosing on what is left out")
     scale = candidate.scaled if options.scale is None else options.scale
-    model = TableRanker(ranker, scale=scale)
-    with warnings.catch_warnings():
-        # Of a model with settings that are chosen only then.
-        warnings.simplefilter("ignore")
-        model._fit_columns(coding, items, preferences)
-    X = model._prepared(items.arrays)
-    left_out = choose_on_pairs(ranker, X, preferences, by_hand, options.by)
+    by = options.by or "pair"
+    model, left_out = loaded.data.fit(ranker, scale=scale, by=by, by_hand=by_hand)
     chosen = {} if left_out is None else left_out.chosen
-    ranker.set_params(**chosen)
-    model._fit_columns(coding, items, preferences)
-    roles = (
-        *of_items.column_roles,
-        *(ColumnRole(name, Role.IGNORED, "--drop") for name in dropped),
-        *coding.column_roles,
-    )
     return Fitted(
         model,
         model.ranker_,
-        Task("pairs", of_items.id_column, column_roles=roles),
+        Task("pairs", loaded.id_column, column_roles=loaded.column_roles),
         len(preferences),
-        Settings(_fixed(ranker, chosen, by_hand), chosen, by_hand, "pairs"),
+        Settings(_fixed(model.ranker, chosen, by_hand), chosen, by_hand, LEFT_OUT[by]),
         is_scaled=scale,
-        notes=(*notes, *coding.notes),
-        of_items=len(items),
+        notes=notes,
+        of_items=len(loaded.data.items),
         left_out=left_out,
     )
 

@@ -3,7 +3,7 @@
 cyclopts reads its fields, defaults and help texts, and the work takes it as it is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -135,6 +135,8 @@ class CompareOptions(TableOptions):
         Where the random numbers start; from 0 to 2**31.
     out
         The HTML file to write; not the one of --save.
+    by
+        What of pairs is left out, with --items: as in `peckorder fit`.
     """
 
     qrels: str | None = None
@@ -146,6 +148,7 @@ class CompareOptions(TableOptions):
     repeats: int | None = None
     seed: int = 0
     out: OutPath = Path("peckorder-report.html")
+    by: str | None = None
 
     def command(self, files: tuple[str, ...]) -> list[str]:
         """Return the words of the command that gives the same result again."""
@@ -167,7 +170,7 @@ class CompareOptions(TableOptions):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairOptions:
-    """What a file of pairs is to be read as, for `peckorder fit` and `peckorder evaluate`.
+    """What a file of pairs is to be read as, for `compare`, `fit` and `evaluate`.
 
     Parameters
     ----------
@@ -196,6 +199,11 @@ class PairOptions:
     worse: str | None = None
     weight: str | None = None
     size: str | None = None
+
+    def words(self) -> list[str]:
+        """Return the words of a command that give these options."""
+        every = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return [word for name, value in every if value for word in (f"--{name}", value)]
 
 
 @Parameter(name="*")

@@ -1,26 +1,30 @@
 """Pairs of items in one file and features of items in another, for `fit` and `evaluate`."""
 
-import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from peckorder._core import column_names as words
 from peckorder._core.errors import caller, named, refusal
 from peckorder._core.typing import Array, Floats
 from peckorder.cli.models import are_among, like
-from peckorder.cli.options import PairOptions
-from peckorder.comparison.tuning import ROUNDS, boosted_stages
+from peckorder.cli.options import PairOptions, TableOptions, separate_columns
+from peckorder.comparison.pairs_case import ItemsInPairs
 from peckorder.estimators import RankBoost
-from peckorder.exceptions import DataError
 from peckorder.feedback import Preferences
-from peckorder.metrics import disagreement, mean_squared_difference
-from peckorder.model_selection import PairKFold
-from peckorder.tables.columns import Columns, check_column, counted, is_empty, joined, listed, short
+from peckorder.tables.columns import (
+    Columns,
+    check_column,
+    counted,
+    is_empty,
+    joined,
+    listed,
+    short,
+    split_names,
+)
+from peckorder.tables.features import Coding
 from peckorder.tables.files.arrow_cells import numbers_of
 from peckorder.tables.files.paths import name_of
 from peckorder.tables.files.read import iter_columns, read_columns
@@ -33,8 +37,6 @@ _ROLES: Final = {
     "weight": Role.WEIGHT,
     "size": Role.SIZE,
 }
-_CS: Final = tuple(10.0**power for power in range(-2, 5))
-_N_FOLDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +47,35 @@ class PairsOfItems:
     id_column: str
     column_roles: tuple[ColumnRole, ...]
     notes: tuple[str, ...]
+
+
+class LoadedPairs(NamedTuple):
+    """Pairs of items with their features, the roles of all columns, and notes."""
+
+    data: ItemsInPairs
+    id_column: str
+    column_roles: tuple[ColumnRole, ...]
+    notes: tuple[str, ...]
+
+
+def load_pairs(file: str, options: TableOptions, pairs: PairOptions) -> LoadedPairs:
+    """Read a file of pairs and the table of their items, to learn from."""
+    items = read_items(str(pairs.items), pairs)
+    names = separate_columns(options.columns)
+    found = read_pairs(file, items, pairs, options.format, names)
+    dropped = tuple(split_names(options.drop or (), items.names))
+    for name in dropped:
+        check_column(items, "drop", name)
+    others = {found.id_column, *dropped}
+    features = [name for name in items.names if name not in others]
+    keep, category = options.keep or (), options.category or ()
+    coding = Coding.of(items, features, category=category, keep=keep)
+    left_out = (ColumnRole(name, Role.IGNORED, "--drop") for name in dropped)
+    roles = (*found.column_roles, *left_out, *coding.column_roles)
+    n_alone = len(items) - len(found.preferences.paired_rows())
+    alone = (f"{counted(n_alone, 'item is', 'items are')} in no pair.",) if n_alone else ()
+    data = ItemsInPairs(found.preferences, items, coding)
+    return LoadedPairs(data, found.id_column, roles, (*found.notes, *alone, *coding.notes))
 
 
 def read_items(file: str, options: PairOptions, model: ModelRows | None = None) -> Columns:
@@ -183,60 +214,3 @@ def _amounts(columns: Columns, name: str) -> Floats:
         what = f"column {short(name)} of {columns.source}"
         raise refusal(what, "be numbers >= 0", f"{amounts[wrong[0]]:g} in row {wrong[0] + 1}")
     return amounts
-
-
-class LeftOut(NamedTuple):
-    """The settings that do best on pairs left out, and how they do there.
-
-    `by` is what was left out, as in `PairKFold`; `n_settings` were tried.
-    """
-
-    chosen: Mapping[str, object]
-    by: str
-    metric: str
-    value: float
-    n_settings: int
-
-    def sentence(self) -> str:
-        """Describe it in a sentence."""
-        what = {"pair": "Pairs", "row": "Items", "component": "Connected components"}[self.by]
-        least = f", the least of {self.n_settings} settings" if self.n_settings > 1 else ""
-        return f"{what} left out, {_N_FOLDS} folds: {self.metric} {self.value:.4g}{least}."
-
-
-def choose_on_pairs(
-    ranker: Any, X: Floats, preferences: Preferences, by_hand: Iterable[str], by: str | None
-) -> LeftOut | None:
-    """Choose settings on pairs left out; None if there are too few, and nothing was asked.
-
-    Of RankBoost the number of rounds, and whether features may fall; else C. What counts
-    is the squared error of sizes where there are some, or the share of wrong pairs.
-    """
-    by_hand, is_boosted = set(by_hand), isinstance(ranker, RankBoost)
-    has_C = "C" in ranker.get_params()  # MPRankCV chooses it by itself
-    grid: dict[str, tuple[object, ...]] = {"C": _CS} if has_C and "C" not in by_hand else {}
-    if is_boosted and ranker.weak == "threshold" and "cumulative" not in by_hand:
-        grid = {"cumulative": (True, False)}
-    rounds = {"n_rounds": ROUNDS[-1]} if is_boosted and "n_rounds" not in by_hand else {}
-    settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    try:
-        cv = PairKFold(_N_FOLDS, by=by or "pair", random_state=0)
-        folds = list(cv.split(preferences))
-    except DataError:
-        if by is None:
-            return None
-        raise
-    loss: Any = mean_squared_difference if preferences.has_sizes else disagreement
-    losses = np.zeros((len(settings), len(ROUNDS) if rounds else 1))
-    for k, values in enumerate(settings):
-        for train, test in folds:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                model = clone(ranker).set_params(**values, **rounds).fit(X, train)
-                stages = boosted_stages(model, X) if rounds else [model.predict(X)]
-                losses[k] += [test.total_weight * loss(test, scores) for scores in stages]
-    losses /= sum(test.total_weight for _, test in folds)
-    k, stage = divmod(int(np.argmin(losses)), losses.shape[1])
-    chosen = settings[k] | ({"n_rounds": ROUNDS[stage]} if rounds else {})
-    metric = "msd" if preferences.has_sizes else "disagreement"
-    return LeftOut(chosen, cv.by, metric, float(losses[k, stage]), losses.size)

@@ -38,6 +38,7 @@ KINDS: Final = {
     "graded": "grades within queries",
     "ratings": "ratings of items by people",
     "runs": "ranked lists with judgements",
+    "pairs": "pairs of items",
 }
 # Relative; means of the same list by way of other scores may differ by as much.
 _ROUNDING: Final = 1e-13

@@ -62,7 +62,7 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
     begin, is_new = perf_counter(), not options.out.exists()
 
     def show_part(contest: Contest) -> None:
-        if output.verbose or perf_counter() - begin > _SOON:
+        if output.verbose or is_late(begin):
             printer.remark(first_few(contest))
 
     with printer.progress("Reading") as report_progress:
@@ -165,6 +165,11 @@ def shown(result: CompareResult) -> tuple[RenderableType, ...]:
     over = "" if result.is_new else " (written over the one that was there)"
     after.append(f"Report: {result.options.out}{over}")
     return board(contest, result.seconds), "\n".join(after)
+
+
+def is_late(begin: float) -> bool:
+    """Return whether it is worth a line who is ahead."""
+    return perf_counter() - begin > _SOON
 
 
 def first_few(contest: Contest) -> str:

@@ -19,6 +19,7 @@ from peckorder.cli.compare.charts import behind_chart, pictures
 from peckorder.cli.options import CompareOptions
 from peckorder.comparison import Comparison
 from peckorder.comparison.contest import KINDS, Contest, Result, listed
+from peckorder.comparison.pairs_case import PairsCase
 from peckorder.comparison.ratings_case import RatingsCase
 from peckorder.comparison.table_case import TableCase
 from peckorder.metrics import half_width
@@ -56,27 +57,32 @@ def file_report(
     """Return a contest as a page."""
     names = [Path(file).name for file in files]
     source = names[0] if len(names) == 1 else f"{len(names)} runs"
-    hashed = [file for file in (*files, options.qrels) if file and file != "-"]
+    hashed = [file for file in (*files, options.qrels) if file]
     return reports.Report(
         title=f"Which ranker is best on {source}?",
-        lead=_lead(contest),
+        lead=lead(contest),
         sections=(
             _task(options, case, contest),
             _data(case),
-            _leaderboard(contest),
+            leaderboard(contest),
             *pictures(case, contest),
-            *_settings(contest),
+            *settings_chosen(contest),
             _next_steps(files, options, case, contest),
         ),
         command=shlex.join(options.command(files)),
-        facts=(
-            ("seed", str(contest.seed)),
-            ("folds", str(contest.n_splits)),
-            ("seconds in all", f"{seconds:.0f}"),
-            ("processors", str(os.cpu_count())),
-            *_versions(_OTHER_LIBRARIES),
-            *((f"SHA-256 of {Path(file).name}", _checksum(file)) for file in hashed),
-        ),
+        facts=facts_of(contest, seconds, hashed),
+    )
+
+
+def facts_of(contest: Contest, seconds: float, files: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return what a contest depends on: seed, machine, versions, files."""
+    return (
+        ("seed", str(contest.seed)),
+        ("folds", str(contest.n_splits)),
+        ("seconds in all", f"{seconds:.0f}"),
+        ("processors", str(os.cpu_count())),
+        *_versions(_OTHER_LIBRARIES),
+        *((f"SHA-256 of {Path(file).name}", _checksum(file)) for file in files if file != "-"),
     )
 
 
@@ -97,7 +103,8 @@ def _checksum(file: str) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _lead(contest: Contest) -> str:
+def lead(contest: Contest) -> str:
+    """Return who is first, by how much, in a few sentences."""
     measure, best = contest.measures[0], contest.best
     baselines = [result for result in contest.results if not result.origin]
     text = f"{contest.summary} Its {measure.name} is {contest.written(best, measure)}"
@@ -139,10 +146,11 @@ def _task(options: CompareOptions, case: TableCase | RatingsCase, contest: Conte
         *inside,
         *case.notes,
     )
-    return Section("What was asked", paragraphs, _role_table(case))
+    return Section("What was asked", paragraphs, role_table(case))
 
 
-def _role_table(case: TableCase | RatingsCase) -> tuple[Table, ...]:
+def role_table(case: TableCase | RatingsCase | PairsCase) -> tuple[Table, ...]:
+    """Return what columns were taken for, as a table if there are some."""
     if not case.column_roles:
         return ()
     rows: list[tuple[Cell, ...]] = [
@@ -244,7 +252,8 @@ def _ratings_data(case: RatingsCase) -> Section:
     return Section("The data at a glance", tables=tables)
 
 
-def _leaderboard(contest: Contest) -> Section:
+def leaderboard(contest: Contest) -> Section:
+    """Return all results, the best first."""
     first, *others = (measure.name for measure in contest.measures)
     rows = []
     for k, result in enumerate(contest.results, start=1):
@@ -274,7 +283,8 @@ def _seconds(result: Result) -> str:
     return f"{median:.2f}" if median >= 0.005 else "<0.01"
 
 
-def _settings(contest: Contest) -> tuple[Section, ...]:
+def settings_chosen(contest: Contest) -> tuple[Section, ...]:
+    """Return what rankers chose for themselves, if they did."""
     rows = tuple((result.name, text) for result in contest.results if (text := result.chosen_text))
     if not rows:
         return ()
