@@ -117,7 +117,7 @@ def test_names_of_rankers_may_have_commas_between():
     )
 
     def chosen(*names):
-        return [candidate.name for candidate in choose_candidates(taking_part, names)]
+        return [candidate.name for candidate in choose_candidates("ordinal", taking_part, names)]
 
     assert chosen("prank, Ridge,") == ["PRank", "Ridge", "none"]
     assert chosen("A, b") == ["A, b", "none"]

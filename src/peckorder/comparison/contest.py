@@ -39,6 +39,7 @@ KINDS: Final = {
     "ratings": "ratings of items by people",
     "runs": "ranked lists with judgements",
     "pairs": "pairs of items",
+    "embedded": "embedded data",
 }
 # Relative; means of the same list by way of other scores may differ by as much.
 _ROUNDING: Final = 1e-13

@@ -38,6 +38,7 @@ class EmbeddedCase(Case):
     problem: Problem
     measures: tuple[Measure, ...]
     candidates: tuple[Candidate, ...]
+    kind: str = "embedded"
     unit: str = "repetitions"
     spread: float = 1.0
 
