@@ -12,6 +12,7 @@ from peckorder import Ratings, datasets, experiments
 from peckorder.datasets import load_ratings, make_ratings
 from peckorder.exceptions import DataError, MissingDataError
 from peckorder.experiments.cortes_2007 import given as cortes_given
+from peckorder.experiments.cortes_2007.tables import PRINTED
 from peckorder.experiments.crammer_singer_2001 import movies
 from peckorder.experiments.framework.given import given_ranks, given_ratings
 from peckorder.experiments.freund_2003 import films
@@ -196,6 +197,24 @@ def test_subsets_are_those_of_the_paper(ratings, table):
         share = rated[first][is_active][:, items].mean()
         assert subset.name == f"Ratings of more than {least_items} items, {share:.0%} filled"
     assert 0 < len(subsets[1].users) < len(subsets[0].users)
+
+
+def test_sets_of_the_paper_have_its_names_for_their_groups(ratings, tmp_path):
+    config = tiny("cortes-2007", **TINY["cortes-2007"]).presets["quick"]
+    rows = zip(*(column.tolist() for column in ratings.triples()), strict=True)
+    (tmp_path / "ratings.dat").write_text("".join(f"{u}::{i}::{r:g}::0\n" for u, i, r in rows))
+    groups = cortes_given.load_bins(config, tmp_path).groups
+    assert {group.name for group in groups} <= set(PRINTED["msd"])
+    for printed in (32, 46, 58):
+        for off in (-0.05, 0.04):
+            share = printed / 100 + off
+            name = cortes_given.subset_name("The Netflix Prize", printed, 500, share)
+            assert name == f"Netflix {printed}%"
+            assert name in PRINTED["msd"]
+            other = cortes_given.subset_name("mine.csv", printed, 500, share)
+            assert other == f"Ratings of more than 500 items, {share:.0%} filled"
+    far = cortes_given.subset_name("The Netflix Prize", 46, 500, 0.32)
+    assert far == "Ratings of more than 500 items, 32% filled"
 
 
 def test_test_reviewers_are_a_mixture_of_the_subsets(table):
