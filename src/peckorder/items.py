@@ -12,6 +12,7 @@ from scipy.special import stdtr, stdtrit
 
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.parameters import open_fraction
+from peckorder._core.threads import blas_threads_for
 from peckorder._core.typing import Floats, Frame, Ints, Labels
 from peckorder.feedback import Ids, Preferences, columns_of_frame, id_list
 from peckorder.magnitude.mprank_solver.iterative import conjugate_gradients
@@ -109,9 +110,9 @@ def rank_items(comparisons: Preferences | Frame, ids: ArrayLike | None = None) -
             "items: scores can be compared within a part only. Look at `component`, and "
             "add comparisons between parts, or fit MPRank, whose ridge draws all to zero."
         )
-    graph = _Graph(pairs)
-    scores = np.zeros(n_items)
-    scores[used] = graph.solve(pairs.to_rows(pairs.target))
+    graph, scores = _Graph(pairs), np.zeros(n_items)
+    with blas_threads_for(float(len(used)) ** 3 / 3.0):
+        scores[used] = graph.solve(pairs.to_rows(pairs.target))
     scores -= (np.bincount(component, scores) / sizes)[component]
     error = pairs.target - pairs.differences(scores[used])
     dof = len(pairs) - (n_items - len(sizes))

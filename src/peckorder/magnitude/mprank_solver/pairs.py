@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack, solve_triangular
+from scipy.sparse import csgraph
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints, Matrix
@@ -71,11 +72,13 @@ class PairWeights:
         kept = weight > 0
         better, worse, weight, size = better[kept], worse[kept], weight[kept], size[kept]
         lead = np.zeros(len(size)) if offset is None else offset[better] - offset[worse]
-        rows, ends = np.unique(np.concatenate([better, worse]), return_inverse=True)
+        is_used = np.zeros(n_rows, dtype=bool)
+        is_used[better] = is_used[worse] = True
+        place = np.cumsum(is_used) - 1
         root = np.sqrt(np.maximum(weight / weight.max(), LIGHTEST))
-        better, worse = ends[: len(better)], ends[len(better) :]
         unit *= float(np.sqrt(weight.max()))
-        return cls.connected(better, worse, root, size, lead, unit), rows
+        pairs = cls.connected(place[better], place[worse], root, size, lead, unit)
+        return pairs, np.flatnonzero(is_used)
 
     @classmethod
     def connected(
@@ -83,7 +86,8 @@ class PairWeights:
     ) -> Self:
         """Find the connected components of rows 0..n-1, all in some pair."""
         n_rows = int(max(better.max(), worse.max())) + 1
-        component = Preferences(better, worse).components(n_rows)
+        links = sparse.coo_array((root > 0.0, (better, worse)), shape=(n_rows, n_rows))
+        component = csgraph.connected_components(links.tocsr(), directed=False)[1]
         return cls(better, worse, root, size, lead, component, unit)
 
     def __len__(self) -> int:
@@ -305,7 +309,9 @@ class PairRows:
         for start in range(0, X.shape[0], size):
             block = np.arange(start, min(start + size, X.shape[0]))
             beside = self.pairs.laplacian[block]
-            used, columns = np.unique(beside.indices, return_inverse=True)
+            is_used = np.zeros(X.shape[0], dtype=bool)
+            is_used[beside.indices] = True
+            used, columns = np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[beside.indices]
             shape = len(block), len(used)
             beside = sparse.csr_array((beside.data, columns, beside.indptr), shape=shape)
             A += self._less_means(block).T @ (beside @ self._less_means(used))
@@ -313,7 +319,8 @@ class PairRows:
 
     def _less_means(self, rows: Ints) -> Floats:
         """Return dense rows less the means of their components."""
-        means = self.centred.means[self.pairs.component[rows]]
+        means = self.centred.means
+        means = means if len(means) == 1 else means[self.pairs.component[rows]]
         less: Floats = np.subtract(self.X[rows], means, dtype=np.float64)
         return less
 
