@@ -206,7 +206,7 @@ def test_sets_of_the_paper_have_its_names_for_their_groups(ratings, tmp_path):
     groups = cortes_given.load_bins(config, tmp_path).groups
     assert {group.name for group in groups} <= set(PRINTED["msd"])
     for printed in (32, 46, 58):
-        for off in (-0.05, 0.04):
+        for off in (-0.04, 0.04):
             share = printed / 100 + off
             name = cortes_given.subset_name("The Netflix Prize", printed, 500, share)
             assert name == f"Netflix {printed}%"
