@@ -107,6 +107,18 @@ class TestMPRank:
         assert not hasattr(model, "dual_coef_")
 
 
+@pytest.mark.parametrize("model", [MPRank(), SVRank(), RankBoost(n_rounds=5, max_bins=255)])
+def test_rows_without_a_label_are_left_out(client, letor, model):
+    y, first = letor["y"].copy(), letor["bounds"][15]
+    y[::4] = np.nan
+    y[:first] = np.nan  # a partition without labels
+    X, targets, qid = arrays(letor | {"y": y}, 4, "X", "y", "qid")
+    found = fit(clone(model).set_params(missing_labels="skip"), X, targets, qid=qid)
+    kept = ~np.isnan(y)
+    expected = clone(model).fit(letor["X"][kept], y[kept], qid=letor["qid"][kept])
+    assert_allclose(found.predict(letor["X"]), expected.predict(letor["X"]), rtol=1e-8, atol=1e-8)
+
+
 class TestSVRank:
     @pytest.mark.parametrize(
         ("label", "parameters"),

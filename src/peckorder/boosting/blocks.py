@@ -82,7 +82,8 @@ class CheckedBlocks:
             raise refusal("weight", "be given in all blocks, or in none", "both")
         self._has_weights = weight is not None
         weights = checked_weight(weight, n_rows)
-        preferences = Preferences.of_labels(y, qid, n_rows=n_rows)
+        missing_labels = self._model.missing_labels
+        preferences = Preferences.of_labels(y, qid, n_rows=n_rows, missing_labels=missing_labels)
         graded: Any = preferences.parts[0]
         self.n_rows += n_rows
         self.n_queries += len(graded.offsets) - 1

@@ -27,6 +27,7 @@ from peckorder.distributed.fitting.common import (
     set_features,
 )
 from peckorder.estimators import MPRank, SVRank
+from peckorder.feedback import Opinions
 from peckorder.magnitude.base import MagnitudeModel
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.magnitude.mprank_solver.solve import TrainingRows
@@ -53,7 +54,7 @@ def check_linear(estimator: MagnitudeModel) -> None:
 
 
 def read(estimator: MagnitudeModel, block: Block) -> TrainingRows | None:
-    """Check a partition as `fit` does; return None if all its weights are zero.
+    """Check a partition as `fit` does; None if all its weights are zero, or labels missing.
 
     Rows with weight zero are checked as well, so that refusals do not depend on where
     partitions end.
@@ -61,8 +62,11 @@ def read(estimator: MagnitudeModel, block: Block) -> TrainingRows | None:
     is_weightless = block.weight is not None and not block.weight.any()
     weight = None if is_weightless else block.weight
     with named_after(estimator):
-        given = estimator._read(block.X, block.y, block.qid, weight, None, reset=True)
-    return None if is_weightless else given
+        rows = Opinions.of(block.y, estimator.missing_labels).rows
+        is_unlabelled = rows is not None and len(rows) == 0
+        y = np.zeros(len(block.y)) if is_unlabelled else block.y
+        given = estimator._read(block.X, y, block.qid, weight, None, reset=True)
+    return None if is_weightless or is_unlabelled else given
 
 
 def fit_mprank(estimator: MPRank, source: Source, client: "Client") -> None:
