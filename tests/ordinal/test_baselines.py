@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -13,7 +14,7 @@ from peckorder import MulticlassPerceptron, WidrowHoff
 from support import online_oracles
 from support.helpers import integer_data, plus_one_squared, raises_unchanged, real_data, refuses
 
-EXAMPLES = settings(max_examples=15, deadline=None)
+EXAMPLES = settings(max_examples=4 if numba.config.DISABLE_JIT else 15, deadline=None)
 MODELS = {
     "constant": (partial(WidrowHoff, eta=0.25), partial(online_oracles.WidrowHoff, eta=0.25)),
     "normalized": (
@@ -38,6 +39,7 @@ X, Y = real_data(1, n=40)
 VIEW = {"fit_intercept": False, "unit_norm": False}
 
 
+@pytest.mark.jit_off
 @every_model
 @every_kernel
 @every_rule

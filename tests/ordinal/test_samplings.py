@@ -1,5 +1,6 @@
 """How members of an ensemble are offered rows: drawn, given, or in orders of their own."""
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -20,7 +21,7 @@ from support.helpers import (
     same,
 )
 
-EXAMPLES = settings(max_examples=20, deadline=None)
+EXAMPLES = settings(max_examples=5 if numba.config.DISABLE_JIT else 20, deadline=None)
 X, Y = integer_data(1, n=40)
 RNG = np.random.default_rng(0)
 MASKS = RNG.integers(0, 4, (40, 5))
@@ -82,6 +83,7 @@ def given_masks(draw):
     return np.reshape(masks[: n * members], (n, members)), *integer_data(seed, n=n, high=2)
 
 
+@pytest.mark.jit_off
 @exact_kernels
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 @EXAMPLES
@@ -192,6 +194,7 @@ def orders_of(model, n):
     ]
 
 
+@pytest.mark.jit_off
 @exact_kernels
 @EXAMPLES
 @given(st.integers(0, 2**32 - 1), st.integers(1, 14), st.integers(1, 3), st.booleans())

@@ -282,7 +282,7 @@ def add_step(
         known = here if known < 0 else known
     was_kept = coef[known, j] != 0.0
     coef[known, j] += step
-    n_kept[j] += (coef[known, j] != 0.0) - was_kept
+    n_kept[j] += int(coef[known, j] != 0.0) - int(was_kept)
     if 0 < budget < n_kept[j]:
         while coef[oldest[j], j] == 0.0:
             oldest[j] += 1
