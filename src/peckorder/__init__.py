@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         datasets,
         export,
         gaps,
+        hedge,
         losses,
         metrics,
         model_selection,

@@ -297,6 +297,11 @@ HOSTILE = {
         fill(1e308, 0, "learner", "weights"),
         "in which state.learner.weights must be small enough for finite sums",
     ),
+    "an average without lags": (
+        "perceptron-averaged",
+        put(None, "state", "learner", "lag"),
+        "in which state.learner.lag must be there if rules are averaged, and else null",
+    ),
     "thresholds that cross": (
         "prank",
         fill(1e6, 0, "learner", "thresholds"),

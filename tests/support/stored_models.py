@@ -272,6 +272,7 @@ CASES: dict[str, Case] = {
     "aggregate-budget": _ordinal(_few(budget=4), SPARSE),
     "widrow-hoff": _ordinal(WidrowHoff(eta=0.25, step="normalized")),
     "widrow-hoff-averaged": _ordinal(WidrowHoff(rule="averaged")),
+    "widrow-hoff-poly": _ordinal(WidrowHoff(**_poly, step="normalized")),
     "widrow-hoff-rbf": _ordinal(WidrowHoff(**_rbf), SPARSE),
     "widrow-hoff-rbf-averaged": _ordinal(WidrowHoff(**_rbf, rule="averaged")),
     "perceptron": _ordinal(MulticlassPerceptron()),

@@ -8,16 +8,18 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, MatrixLike
 from peckorder._core.validation import Rules, one_of
 from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.ordinal.compiled.baselines import Step
 from peckorder.ordinal.kernel_estimator import KernelEstimator
 from peckorder.ordinal.learners.baselines import KernelBaselineLearner, WeightsLearner
+from peckorder.ordinal.learners.polynomial import Monomials, PolynomialLearner
 from peckorder.similarity.parameters import KERNEL_RULES
 
 _KERNEL: Rules = {name: rule for name, rule in KERNEL_RULES.items() if name != "budget"}
-_Learner: TypeAlias = WeightsLearner | KernelBaselineLearner
+_Learner: TypeAlias = WeightsLearner | KernelBaselineLearner | PolynomialLearner
 
 
 @entry
@@ -49,9 +51,6 @@ class BaselineEstimator(KernelEstimator):
     def _weight_shape(self, n_weights: int, n_levels: int) -> tuple[int, ...]:
         """Return the shape of weights, or of coefficients of that many rows."""
 
-    def _has_few_monomials(self, kernel: Any) -> bool:
-        return False
-
     def decision_function(self, X: MatrixLike) -> Floats:
         """Return the scores of rows.
 
@@ -82,8 +81,14 @@ class BaselineEstimator(KernelEstimator):
             n_weights = n_features + bool(self.fit_intercept)
             weights = np.zeros(self._weight_shape(n_weights, n_levels))
             return WeightsLearner.start(step, is_averaged, self._transform(), weights)
-        coef = np.empty((0, 1 if step.regression else n_levels))
         kernel = self._kernel_function(n_features)
+        if self._has_few_monomials(kernel):
+            monomials = Monomials.of_kernel(kernel)
+            weights = np.zeros(self._weight_shape(len(monomials), n_levels))
+            transform = RowTransform(intercept=False, unit_norm=False)
+            linear = WeightsLearner.start(step, is_averaged, transform, weights)
+            return PolynomialLearner(monomials, linear)
+        coef = np.empty((0, 1 if step.regression else n_levels))
         return KernelBaselineLearner(
             step=step, averaged=is_averaged, kernel=kernel, budget=0, coef=coef, lag=coef.copy()
         )

@@ -86,7 +86,8 @@ class MulticlassPerceptron(BaselineEstimator, stored=True):
     -----
     A pass costs O(nnz(X) * n_classes) time and, beyond the data,
     O(n_features * n_classes) memory. With a kernel a round costs O(n_support *
-    (n_features + n_classes)), and rows that were misplaced are kept.
+    (n_features + n_classes)), and rows that were misplaced are kept; a polynomial one
+    with at most 1,024 monomials is computed by these.
 
     If some prototypes M of norm 1, all taken together, score the right class of every
     row above all others by gamma, at most ``2 R**2 / gamma**2`` rows are misplaced by

@@ -9,6 +9,8 @@ from peckorder._core.validation import Rules, check_unusable_row, one_of, positi
 from peckorder.ordinal.baselines import BaselineEstimator
 from peckorder.ordinal.compiled.baselines import Step
 from peckorder.ordinal.learners.base import Learner
+from peckorder.ordinal.learners.baselines import WeightsLearner
+from peckorder.ordinal.learners.polynomial import PolynomialLearner
 
 
 @entry
@@ -84,9 +86,8 @@ class WidrowHoff(BaselineEstimator, stored=True):
     -----
     A pass costs O(nnz(X)) time and, beyond the data, O(n_features) memory. `eta` and
     `step` may be changed between calls of `partial_fit`. With a kernel every row has a
-    part in the score and is kept: n rows cost O(n**2) kernels, O(n) memory. A
-    polynomial kernel of few features is cheaper as
-    `sklearn.preprocessing.PolynomialFeatures`.
+    part in the score and is kept: n rows cost O(n**2) kernels, O(n) memory, but for a
+    polynomial kernel with at most 1,024 monomials, which is computed by these.
 
     `predict`, `save` and copying may run in several threads at once; `fit`,
     `partial_fit` and `progressive` may not run beside anything else on the same object.
@@ -155,8 +156,11 @@ class WidrowHoff(BaselineEstimator, stored=True):
         return (n_weights,)
 
     def _resumed(self) -> Learner:
-        learner = self._learner.copy()
-        return replace(learner, step=self._step(learner.step.n_levels))
+        learner, step = self._learner.copy(), self._step(len(self.classes_))
+        if not isinstance(learner, PolynomialLearner):
+            return replace(learner, step=step)
+        assert isinstance(learner.linear, WeightsLearner)
+        return replace(learner, linear=replace(learner.linear, step=step))
 
     def _refuse_to_learn(self, rows: Rows, row: int | None) -> NoReturn:
         if row is None or check_unusable_row(rows, row, self.n_features_in_):

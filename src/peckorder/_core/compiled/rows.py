@@ -113,6 +113,19 @@ def row_is_sound(rows: Rows, i: int, n_features: int) -> bool:
 
 
 @inlined
+def row_product(rows: Rows, others: Rows, i: int) -> float:
+    """Return the product of row `i` with that of others, the same rows or dense ones."""
+    total = 0.0
+    if len(rows) == 1:
+        X, Z = rows[0], others[0]
+        for j in range(X.shape[1]):
+            # Through float64 before the product, which may overflow in float32.
+            total += np.float64(X[i, j]) * np.float64(Z[i, j])
+        return total
+    return row_square(rows, i)
+
+
+@inlined
 def row_add(rows: Rows, i: int, amount: float, weights: Floats) -> None:
     """Add `amount` times row `i` to `weights`."""
     if len(rows) == 1:

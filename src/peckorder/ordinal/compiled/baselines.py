@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from peckorder._core.compiled.jit import compiled, inlined
-from peckorder._core.compiled.rows import row_add, row_scale, row_score, row_square, rows_ahead
+from peckorder._core.compiled.rows import row_add, row_product, row_scale, row_score, rows_ahead
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints
 from peckorder.ordinal.compiled.dual import KernelValues, expand_all
@@ -39,7 +39,7 @@ class Columns(NamedTuple):
 
     Weights are (columns, d), coefficients (support + n, columns). If `averaged`,
     ``T * value - lag`` is their sum after each of T rounds, `rounds` being before the
-    block.
+    block. log (n, columns), unless empty, receives the steps of each row.
     """
 
     value: Floats
@@ -49,6 +49,7 @@ class Columns(NamedTuple):
     scores: Floats
     sums: Floats
     steps: Floats
+    log: Floats
 
 
 @inlined
@@ -108,7 +109,7 @@ def learn(
     score is not finite, or beyond any rank because the run diverges, or -1.
     """
     rows, intercept = block.rows, transform.intercept
-    weights, lag, rounds, averaged, scores, sums, steps = columns
+    weights, lag, rounds, averaged, scores, sums, steps, log = columns
     last, ahead = weights.shape[1] - 1, rows_ahead(rows)
     for t in range(block.level.shape[0]):
         i = next_row(rows, block.start, block.order, t, ahead)
@@ -128,7 +129,7 @@ def learn(
         count(guess, truth, tally)
         square = 0.0
         if step.normalized:
-            square = row_square(rows, i) + (1.0 if intercept else 0.0)
+            square = row_product(rows, block.added, i) + (1.0 if intercept else 0.0)
             square *= scale * scale
             if square == np.inf:
                 return t
@@ -136,11 +137,13 @@ def learn(
         for c in range(steps.shape[0]):
             if steps[c] == 0.0:
                 continue
-            row_add(rows, i, steps[c], weights[c])
+            if log.shape[0]:
+                log[t, c] = steps[c]
+            row_add(block.added, i, steps[c], weights[c])
             if intercept:
                 weights[c, last] += steps[c]
             if averaged:
-                row_add(rows, i, steps[c] * now, lag[c])
+                row_add(block.added, i, steps[c] * now, lag[c])
                 if intercept:
                     lag[c, last] += steps[c] * now
     return -1
@@ -151,7 +154,7 @@ def learn_kernels(
     values: KernelValues, level: Ints, predicted: Ints, columns: Columns, step: Step, tally: Ints
 ) -> int:
     """Learn a block of n rows with a kernel; arguments and result as those of `learn`."""
-    coef, lag, rounds, averaged, scores, sums, steps = columns
+    coef, lag, rounds, averaged, scores, sums, steps, _ = columns
     n_past = values.past.shape[1]
     for t in range(level.shape[0]):
         here, square = n_past + t, values.now[t, t]

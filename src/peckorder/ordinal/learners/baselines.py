@@ -62,9 +62,10 @@ class _Baseline(Learner):
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(self.tally.rounds * value - self.lag)
 
-    def _columns(self, value: Floats, lag: Floats, n_columns: int) -> Columns:
-        scratch = (np.empty(n_columns) for _ in range(3))
-        return Columns(value, lag, self.tally.rounds, self.averaged, *scratch)
+    def _columns(self, value: Floats, lag: Floats, n_columns: int, n_logged: int = 0) -> Columns:
+        scores, sums, steps = (np.empty(n_columns) for _ in range(3))
+        log = np.zeros((n_logged, n_columns))
+        return Columns(value, lag, self.tally.rounds, self.averaged, scores, sums, steps, log)
 
     def scores(self, rows: Rows) -> Floats:
         """Return the score of every row: a rank before rounding, or one per level."""
@@ -109,11 +110,28 @@ class WeightsLearner(_Baseline):
 
     def learn_block(self, block: RowBlock) -> int:
         """Learn a block; return the position of an unusable row, or -1."""
+        return self._learn(block, 0)[0]
+
+    def learn_block_with_steps(self, block: RowBlock) -> tuple[int, Floats]:
+        """Learn a block; return as well the steps (n, columns) that each row made."""
+        return self._learn(block, block.n_rows)
+
+    def _learn(self, block: RowBlock, n_logged: int) -> tuple[int, Floats]:
         counts, weights = np.zeros(2, dtype=np.int64), np.atleast_2d(self.weights)
-        columns = self._columns(weights, np.atleast_2d(self.lag), len(weights))
+        columns = self._columns(weights, np.atleast_2d(self.lag), len(weights), n_logged)
         unusable = baselines.learn(block, self.transform, columns, self.step, counts)
         self.tally.add(block.n_rows, counts)
-        return unusable
+        return unusable, columns.log
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a step has."""
+        return len(np.atleast_2d(self.weights))
+
+    def as_they_count(self, step: Floats, time: Floats) -> Floats:
+        """Return what steps of those rounds add to the rule that predicts."""
+        rounds = self.tally.rounds
+        return step * (rounds - time) / rounds if self.averaged else step
 
     def is_finite(self) -> bool:
         """Whether nothing has overflowed so far."""

@@ -93,6 +93,15 @@ class EnsembleLearner(AggregateLearner):
             steps[first : first + size] = outcome.steps
         return -1, steps
 
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a step has."""
+        return 1
+
+    def as_they_count(self, step: Floats, time: Floats) -> Floats:
+        """Return what steps of those rounds add to the mean of all members."""
+        return step / len(self)
+
     def _learn(self, block: RowBlock) -> tuple[int, Outcome]:
         by_total = self.predicts_by_total(block)
         before = self._state_of_total() if by_total else None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
-from typing import ClassVar, Self
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from peckorder.ordinal.learners.base import (
     steps_type,
     write_learner,
 )
+from peckorder.ordinal.learners.baselines import WeightsLearner
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.similarity import compiled
@@ -96,9 +97,11 @@ def _weight(kernel: KernelFunction, features: tuple[int, ...]) -> float:
         return float(ways * powers[0] * powers[1])
 
 
-def _read_linear(node: Node, name: str) -> "PRankLearner | EnsembleLearner":
-    linear = node.owner.linear
-    learner: PRankLearner | EnsembleLearner = read_learner(linear, node.child(name, inherit=True))
+_Linear: TypeAlias = PRankLearner | EnsembleLearner | WeightsLearner
+
+
+def _read_linear(node: Node, name: str) -> _Linear:
+    learner: _Linear = read_learner(node.owner.linear, node.child(name, inherit=True))
     return learner
 
 
@@ -106,17 +109,22 @@ def _read_linear(node: Node, name: str) -> "PRankLearner | EnsembleLearner":
 class PolynomialLearner(Learner):
     """A linear learner of monomials that remembers which rows it added, how often.
 
-    The record has a line for each step: number of the row, step, round. It alone grows
-    with the rows, and only `expansion` uses it.
+    The record has a line for each step: number of the row, step, which a baseline has
+    for each of its columns, and round. It alone grows with the rows, and only
+    `expansion` uses it.
     """
 
-    stored_fields: ClassVar = Table(
-        Field("linear", FieldType(_read_linear, write_learner)), Field("record", steps_type(3))
-    )
-
     monomials: Monomials
-    linear: PRankLearner | EnsembleLearner
+    linear: _Linear
     record: tuple[Floats, ...] = field(default=())
+
+    @property
+    def stored_fields(self) -> Table:  # type: ignore[override]
+        """The fields, whose record is as wide as steps are."""
+        return Table(
+            Field("linear", FieldType(_read_linear, write_learner)),
+            Field("record", steps_type(2 + self.linear.n_columns)),
+        )
 
     @property
     def transform(self) -> RowTransform:  # type: ignore[override]
@@ -156,7 +164,7 @@ class PolynomialLearner(Learner):
             )
             if unusable >= 0:
                 return first + unusable
-            position = np.flatnonzero(steps)
+            position = np.flatnonzero(steps if steps.ndim == 1 else steps.any(axis=1))
             if position.size:
                 # In one array: float64 holds all integers that can occur.
                 number = sub_block.numbers[position]
@@ -170,25 +178,30 @@ class PolynomialLearner(Learner):
 
     def mean_thresholds(self) -> Floats:
         """Return the thresholds that the mean score is compared with."""
+        assert not isinstance(self.linear, WeightsLearner)
         return self.linear.mean_rule().thresholds
 
     def expansion(self) -> tuple[Ints, Array]:
-        """Return numbers of rows and their coefficients in the rule that predicts."""
-        number, step, time = np.concatenate([np.empty((0, 3)), *self.record]).T
-        is_averaged = isinstance(self.linear, PRankLearner) and self.linear.averaged
-        if isinstance(self.linear, EnsembleLearner):
-            step = step / len(self.linear)
-        elif is_averaged:
-            step = step * (self.tally.rounds - time) / self.tally.rounds
-        numbers, inverse = np.unique(number.astype(np.int64), return_inverse=True)
-        is_last = isinstance(self.linear, PRankLearner) and not is_averaged
-        coef = np.zeros(len(numbers), dtype=np.int64 if is_last else np.float64)
-        np.add.at(coef, inverse, step.astype(coef.dtype))
-        return numbers, coef
+        """Return numbers of rows and their coefficients in the rule that predicts.
+
+        Those of the last rule of PRank are integers.
+        """
+        width = self.linear.n_columns
+        record = np.concatenate([np.empty((0, 2 + width)), *self.record])
+        numbers, inverse = np.unique(record[:, 0].astype(np.int64), return_inverse=True)
+        coef = np.zeros((len(numbers), width))
+        np.add.at(coef, inverse, self.linear.as_they_count(record[:, 1:-1], record[:, -1:]))
+        if isinstance(self.linear, PRankLearner) and not self.linear.averaged:
+            coef = coef.astype(np.int64)
+        return numbers, coef[:, 0] if width == 1 else coef
 
     def levels(self, rows: Rows) -> Ints:
         """Return the predicted level of every row."""
         return self._from_linear("levels", rows)
+
+    def scores(self, rows: Rows) -> Floats:
+        """Return the scores of every row by a baseline."""
+        return self._from_linear("scores", rows)
 
     def mean_scores(self, rows: Rows) -> Floats:
         """Return the score of every row, to be compared with the mean thresholds."""

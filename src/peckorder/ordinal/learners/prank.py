@@ -78,6 +78,16 @@ class PRankLearner(Learner):
         steps[log.round[:n_updates]] = log.step[:n_updates]
         return unusable, steps
 
+    @property
+    def n_columns(self) -> int:
+        """How many numbers a step has."""
+        return 1
+
+    def as_they_count(self, step: Floats, time: Floats) -> Floats:
+        """Return what steps of those rounds add to the rule that predicts."""
+        rounds = self.tally.rounds
+        return step * (rounds - time) / rounds if self.averaged else step
+
     def is_finite(self) -> bool:
         """Whether nothing has overflowed so far."""
         with np.errstate(over="ignore", invalid="ignore"):
