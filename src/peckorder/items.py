@@ -25,8 +25,8 @@ __all__ = ["ItemRanking", "ScoreDifference", "rank_items"]
 _FEW: Final = 3_000
 # Squared residuals beside the right side at which iteration ends.
 _ENOUGH: Final = 1e-26
-# Items whose variances are computed together.
-_TOGETHER: Final = 512
+# Variances that are computed together.
+_TOGETHER: Final = 256
 
 
 class ScoreDifference(NamedTuple):
@@ -310,18 +310,31 @@ class _Graph:
 
     def resistances(self, above: Ints, below: Ints) -> Floats:
         """Return ``(e_a - e_b)' L^+ (e_a - e_b)`` of items of one component."""
-        found = np.empty(len(above))
-        for i, (a, b) in enumerate(zip(above.tolist(), below.tolist(), strict=True)):
-            right = np.zeros(self.pairs.n_rows)
-            right[a] += 1.0
-            right[b] -= 1.0
-            x = self.solve(right)
-            found[i] = x[a] - x[b]
+        found, n_items = np.empty(len(above)), self.pairs.n_rows
+        for first in range(0, len(above), _TOGETHER):
+            block = slice(first, first + _TOGETHER)
+            right = np.zeros((n_items, len(above[block])))
+            each = np.arange(right.shape[1])
+            right[above[block], each] += 1.0
+            right[below[block], each] -= 1.0
+            if not self.is_large:
+                found[block] = self._squares(right)
+                continue
+            for i in each:
+                x = self.solve(right[:, i])
+                found[first + i] = x @ right[:, i]
         return found
+
+    def _squares(self, right: Floats) -> Floats:
+        """Return ``r' L^+ r`` of each column r, whose sum is zero in each component."""
+        grounded = self.pairs.grounded
+        half = solve_triangular(grounded.factor, right[grounded.kept], lower=True)
+        squares: Floats = np.square(half).sum(axis=0)
+        return squares
 
     def variances(self) -> Floats:
         """Return the diagonal of the pseudo-inverse of the Laplacian."""
-        grounded, component = self.pairs.grounded, self.pairs.component
+        component = self.pairs.component
         share = 1.0 / np.bincount(component)[component]
         found = np.empty(len(component))
         for first in range(0, len(found), _TOGETHER):
@@ -329,8 +342,7 @@ class _Graph:
             is_beside = component[:, np.newaxis] == component[items]
             right = np.where(is_beside, -share[:, np.newaxis], 0.0)
             right[items, items - first] += 1.0
-            half = solve_triangular(grounded.factor, right[grounded.kept], lower=True)
-            found[items] = np.square(half).sum(axis=0)
+            found[items] = self._squares(right)
         return found
 
 

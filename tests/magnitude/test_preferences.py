@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from peckorder import MPRank, Preferences
+from peckorder.exceptions import DataError
 from support import slow_pairs
 from support.helpers import refuses
 from support.slow_pairs import kernels, problems
@@ -183,6 +184,47 @@ def test_the_model_does_not_change_with_the_users_rows():
     before = model.predict(Z)
     X[:] = 0.0
     np.testing.assert_array_equal(model.predict(Z), before)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n_pairs", [30, 3000])
+def test_blocks_of_any_size_give_one_model(form, n_pairs, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((700, 5)) < 0.5, 0.0, rng.normal(size=(700, 5)) + 3.0)
+    better = rng.integers(0, 700, n_pairs)
+    worse = (better + rng.integers(1, 700, n_pairs)) % 700
+    pairs = Preferences(better, worse, size=rng.uniform(0, 3, n_pairs))
+    expected = MPRank(C=1e3).fit(X, pairs).coef_
+    monkeypatch.setattr("peckorder.magnitude.mprank_solver.pairs._ENTRIES", 1)
+    for solver in ("cholesky", "cg"):
+        model = MPRank(C=1e3, solver=solver, tol=1e-24).fit(form(X), pairs)
+        np.testing.assert_allclose(model.coef_, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_kernels_need_not_be_kept(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    rows = X @ X.T if kernel == "precomputed" else X
+    better = rng.integers(0, 50, 120)
+    pairs = Preferences(better, (better + rng.integers(1, 50, 120)) % 50)
+    expected = MPRank(kernel=kernel).fit(rows, pairs).predict(rows)
+    monkeypatch.setattr("peckorder.magnitude.mprank_solver.pair_solve.STORED_ROWS", 10)
+    monkeypatch.setattr("peckorder.magnitude.mprank_solver.kernel_matrix._TILE", 7)
+    model = MPRank(kernel=kernel, solver="cg", tol=1e-24).fit(rows, pairs)
+    np.testing.assert_allclose(model.predict(rows), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigh", "cg"])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0, 1e8])
+def test_kernels_with_negative_eigenvalues_are_refused(solver, C):
+    K = ROWS @ ROWS.T
+    model = MPRank(kernel="precomputed", solver=solver, C=C)
+    before = dict(vars(model))
+    for matrix in (-K, K - 3.0 * np.eye(4))[: 1 if C <= 1.0 else 2]:
+        with pytest.raises(DataError, match=r"^MPRank: kernel must be positive semidefinite"):
+            model.fit(matrix, PAIRS + Preferences([3], [0]))
+        assert vars(model) == before
 
 
 PAIRS = Preferences([0, 1], [1, 2])

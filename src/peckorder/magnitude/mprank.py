@@ -78,7 +78,7 @@ class SquaredModel(MagnitudeModel):
         error : float
             The mean over pairs; NaN if there is none. O(n^3) time and O(n^2) memory for
             n rows; O(n^2 d) time with d features where d is far less than n. Of m listed
-            pairs, O(n^3 + m n) time, or O(m d^2) with d features if d < n.
+            pairs, O(n^3 + m n) time, or O(m d^2) with d features if d < n / 4.
 
         Examples
         --------

@@ -89,7 +89,7 @@ class MPRankCV(SquaredModel, stored=True):
     -----
     O(n^3) time and O(n^2) memory for each gamma and n rows; O(n^2 d) with a linear
     kernel and d features, if d is far less than n. Of m listed pairs O(n^3) and O(m n)
-    for each C, or O(m d^2) with d < n features.
+    for each C, or O(m d^2) with d < n / 4 features.
 
     `predict`, `save` and copying may run in several threads at once; `fit` may not run
     beside anything else on the same object.

@@ -52,7 +52,7 @@ class LeavePairsOut:
     pairs S that are left out together are ``(I - H_SS)^-1 r_S``, with the residuals r of
     all pairs and the hat matrix ``H = Q diag(values / (values + ridge)) Q'``. A row is
     left out with all its pairs: these are S. One decomposition for all ridges: O(n^3)
-    for n rows, or O(m d^2) for m pairs with d features, if d < n.
+    for n rows, or O(m d^2) for m pairs with d features, if d < n / 4.
     """
 
     training: TrainingPairs
@@ -65,7 +65,7 @@ class LeavePairsOut:
         features, n_rows = PairRows(rows, pairs), pairs.n_rows
         if not features.column_squares.sum() < LARGEST:
             refuse_large()
-        if rows.shape[1] < n_rows:
+        if 4 * rows.shape[1] <= n_rows:
             return self._of_features(features)
         if sparse.issparse(rows):
             # There may be millions of features.

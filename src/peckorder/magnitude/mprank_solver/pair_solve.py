@@ -122,7 +122,9 @@ class PairProblem(RidgeProblem):
         # By pairs their matrix is larger, by no more than twice the weights of a row.
         noise = largest * 2.0 * float(self.training.weights.laplacian.diagonal().max())
         result = self._cg(times, noise, method)
-        return self._of_dual(result, result.x, times(result.x), None, 0.0, None)
+        image = times(result.x)
+        _check_curvature(result.x, image, noise)
+        return self._of_dual(result, result.x, image, None, 0.0, None)
 
     def _solve_dense(self, K: Floats, noise: float, name: str, rows: PairRows | None) -> Solution:
         """Return coefficients by a matrix of kernels, given how precise these are."""
@@ -133,6 +135,7 @@ class PairProblem(RidgeProblem):
         coef, spectrum = _solve(matrix, grounded.target, few.ridge, noise, name)
         dual = grounded.to_rows(coef)
         image = grounded.differences(K @ dual)
+        _check_curvature(coef, matrix @ coef, float(np.abs(matrix.diagonal()).max(initial=0.0)))
         features = None if rows is None else rows.centred.times_transposed(dual)
         solution = few._of_dual(
             IterationResult(coef, 1, True), coef, image, features, 0.0, spectrum
@@ -140,6 +143,13 @@ class PairProblem(RidgeProblem):
         # What no scores can fit, since pairs contradict each other.
         rest = self.target - self.equations.differences(grounded.potentials(grounded.target))
         return replace(solution, objective=solution.objective + float(rest @ rest) / self.ridge)
+
+
+def _check_curvature(x: Floats, image: Floats, largest: float) -> None:
+    """Refuse a matrix, with its product with x, that is negative along x."""
+    square = float(x @ x)
+    if x @ image < -NEGATIVE * largest * square:
+        refuse_indefinite(float(x @ image) / square)
 
 
 def _solve(

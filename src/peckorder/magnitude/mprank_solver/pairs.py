@@ -266,28 +266,34 @@ class PairRows:
     @cached_property
     def column_squares(self) -> Floats:
         """The squared norm of each column."""
-        if sparse.issparse(self.X):
-            rows = sparse.diags_array(self.pairs.root) @ self._differences(slice(None))
-            return np.asarray(rows.multiply(rows).sum(axis=0)).ravel()
-        parts = [np.square(block).sum(axis=0) for block, _ in self.dense_blocks()]
-        return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+        squares = np.zeros(self.X.shape[1])
+        for rows, block in self._blocks(_ENTRIES // self._per_row):
+            square = rows.multiply(rows) if sparse.issparse(rows) else rows**2
+            squares += square.T @ np.square(self.pairs.root[block])
+        return squares
 
-    def _differences(self, block: slice) -> Any:
-        """Return the differences of rows of a block of pairs, not yet scaled."""
-        better, worse = self.pairs.better[block], self.pairs.worse[block]
-        X = self.X
-        if sparse.issparse(X):
-            return X[better].astype(np.float64) - X[worse].astype(np.float64)
-        return np.subtract(X[better], X[worse], dtype=np.float64)
+    @property
+    def _per_row(self) -> int:
+        """How many entries a row has, about."""
+        X: Any = self.X
+        n_entries = X.nnz if sparse.issparse(X) else X.size
+        return max(1, int(n_entries) // self.pairs.n_rows)
 
-    def dense_blocks(self) -> Iterator[tuple[Floats, slice]]:
+    def _blocks(self, size: int) -> Iterator[tuple[Any, slice]]:
+        """Yield differences of rows, not yet scaled, with the blocks of pairs they are of."""
+        for start in range(0, len(self.pairs), max(256, size)):
+            block = slice(start, start + max(256, size))
+            better, worse = self.pairs.better[block], self.pairs.worse[block]
+            if sparse.issparse(self.X):
+                yield self.X[better].astype(np.float64) - self.X[worse].astype(np.float64), block
+            else:
+                yield np.subtract(self.X[better], self.X[worse], dtype=np.float64), block
+
+    def _dense_blocks(self, size: int) -> Iterator[tuple[Floats, slice]]:
         """Yield blocks of ``V B X``, with the pairs that they have."""
-        size = max(16, _ENTRIES // max(1, self.X.shape[1]))
-        for start in range(0, len(self.pairs), size):
-            block = slice(start, start + size)
-            rows = self._differences(block)
-            rows = rows.toarray() if sparse.issparse(rows) else rows
-            yield rows * self.pairs.root[block, np.newaxis], block
+        for rows, block in self._blocks(size):
+            dense = rows.toarray() if sparse.issparse(rows) else rows
+            yield dense * self.pairs.root[block, np.newaxis], block
 
     def moments(self, target: Floats, dtype: np.dtype[Any]) -> tuple[Floats, Floats]:
         """Return ``A = X' L X`` and ``g = (V B X)' target``.
@@ -298,11 +304,16 @@ class PairRows:
         X, d = self.X, self.X.shape[1]
         right = self.times_transposed(target)
         if sparse.issparse(X):
-            near = self.centred.near
-            return (near.T @ (self.pairs.laplacian @ near)).toarray(), right
+            near, laplacian = self.centred.near, self.pairs.laplacian
+            A = np.zeros((d, d))
+            size = max(256, _ENTRIES // self._per_row)
+            for start in range(0, X.shape[0], size):
+                part = slice(start, start + size)
+                A += (near[part].T @ (laplacian[part] @ near)).toarray()
+            return A, right
         A = np.zeros((d, d))
         if len(self.pairs) <= 2 * X.shape[0]:
-            for rows, _ in self.dense_blocks():
+            for rows, _ in self._dense_blocks(_ENTRIES // d):
                 A += rows.T @ rows
             return A, right
         size = max(256, _ENTRIES // d)
@@ -328,7 +339,7 @@ class PairRows:
         """Return the triangular factor of ``V B X`` with a target as last column."""
         d = self.X.shape[1] + 1
         factor = np.zeros((d, d))
-        for rows, block in self.dense_blocks():
+        for rows, block in self._dense_blocks(4 * d):
             joined = np.column_stack([rows, target[block]])
             factor = triangle(np.vstack([factor, joined]))
         return factor
