@@ -8,6 +8,7 @@ import peckorder
 from peckorder import MPRank, Preferences
 from peckorder.comparison.contest import run_contest
 from peckorder.comparison.pairs_case import ItemsInPairs, PairsCase, measures_of_pairs
+from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement, kendall_tau, mean_squared_difference, misranking
 from peckorder.model_selection import PairKFold
 from peckorder.tables.columns import Columns
@@ -66,6 +67,13 @@ def test_the_record_counts_the_pairs_that_are_learnt_from():
         weight = test.without_sizes().total_weight
         total, mass = total + weight * disagreement(test, scores), mass + weight
     assert record.mean(contest.measures[0]) == pytest.approx(total / mass)
+
+
+def test_there_are_no_more_folds_than_components():
+    contest = run_contest(case_of("component"), n_splits=9, only=["MPRank"])
+    assert contest.n_splits == 6
+    with pytest.raises(DataError, match="at least n_splits=2 connected components"):
+        run_contest(case_of("component", pairs=PAIRS.among(range(5))))
 
 
 def test_pairs_are_the_unit_if_all_are_connected():
@@ -145,11 +153,6 @@ REFUSED = {
         ("--rankers", "PRank"),
         "compare: rankers must be some of 'RankBoost', 'RankBoost (trees)', 'MPRank', 'MPRank (RBF "
         "kernel)', 'SVRank'; got 'PRank'. PRank is not for pairs of items.",
-    ),
-    "folds": (
-        ("--by", "component", "--folds", "7"),
-        "PairKFold: preferences must have at least n_splits=7 connected components of pairs; got "
-        "6.",
     ),
 }
 

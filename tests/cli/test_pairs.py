@@ -196,6 +196,22 @@ def test_columns_as_they_are_given(data, capsys):
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-10)
 
 
+def test_decimal_commas_where_semicolons_separate(tmp_path, capsys):
+    (tmp_path / "i.csv").write_text("name;year\nx;1\ny;2\nz;3\n")
+    (tmp_path / "p.csv").write_text("chosen_id;rejected_id;Weight\nx;y;1,5\nz;y;0,5\n")
+    result = result_of(
+        capsys,
+        "evaluate",
+        tmp_path / "p.csv",
+        "--items",
+        tmp_path / "i.csv",
+        "--score",
+        "year",
+        "--json",
+    )
+    assert result["metrics"]["disagreement"]["mean"] == 0.75
+
+
 def test_other_formats_and_ids_that_are_numbers(data, capsys):
     teams, matches = pd.read_csv(data / "teams.csv"), pd.read_csv(data / "matches.csv")
     number = {name: k + 1 for k, name in enumerate(teams.team)}
@@ -288,7 +304,7 @@ REFUSED = {
         "better,worse,size\nx,y,much\n",
         TEAMS,
         FIT,
-        "fit: column 'size' of pairs.csv must be numbers; got 'much' in row 1.",
+        "pairs.csv: column 'size' must be numbers; got 'much' in row 1.",
     ),
     "a ranker of classes": (
         "fit",

@@ -111,8 +111,15 @@ def read_pairs(
     names: tuple[str, ...] | None = None,
 ) -> PairsOfItems:
     """Read a file of pairs, whose ids are looked up in a table of items."""
+
+    def amounts(header: tuple[str, ...]) -> list[str]:
+        given = {role: getattr(options, role) for role in _ROLES}
+        usual = words.pair_columns([name for name in header if name not in given.values()])
+        found = (given[role] or usual.get(role) for role in ("weight", "size"))
+        return [name for name in found if name in header]
+
     # Ids as they stand: text, unless the file has types.
-    columns = joined(list(iter_columns(file, format=format, names=names)))
+    columns = joined(list(iter_columns(file, format=format, names=names, numbers=amounts)))
     found, reasons = _columns_of(columns, options)
     for role in ("better", "worse"):
         _check_full(columns, found[role])

@@ -184,21 +184,33 @@ class PairsCase(Case):
         is_connected = (component == component[0]).all()
         # Sizes that are their numbers tell which pairs are in a fold.
         numbered = Preferences(better, worse, weight, np.arange(len(better)))
-        folds = PairKFold(n_splits, by=self.by, random_state=seed).split(numbered)
-        tests = [test.sizes().astype(np.int64) for _, test in folds]
-        learnt = PairKFold(n_splits, by=self.by, random_state=seed).split(preferences)
+        cv = self._folds(n_splits, seed)
+        tests = (test.sizes().astype(np.int64) for _, test in cv.split(numbered))
         trials = (
             self._trial(k, seed, train, test)
-            for k, ((train, _), test) in enumerate(zip(learnt, tests, strict=True))
+            for k, ((train, _), test) in enumerate(zip(cv.split(preferences), tests, strict=True))
         )
         return Plan(
-            n_splits,
+            cv.n_splits,
             trials,
             self._measuring,
             len(preferences.paired_rows()),
             None if is_connected else component,
             "" if is_connected else "connected components",
         )
+
+    def _folds(self, n_splits: int, seed: int) -> PairKFold:
+        """Return so many folds, or the most that there are pairs for."""
+        while True:
+            cv = PairKFold(n_splits, by=self.by, random_state=seed)
+            try:
+                cv.split(self.data.preferences)
+            except DataError:
+                if n_splits == 2:
+                    raise
+                n_splits -= 1
+            else:
+                return cv
 
     def _trial(self, k: int, seed: int, train: Preferences, test: Ints) -> Trial:
         better, worse, _ = self.data.preferences.pairs()
