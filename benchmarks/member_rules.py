@@ -1,4 +1,6 @@
-"""By which rule should the members of an AggregatePRank predict? As a Markdown table.
+"""Rules by which members of an AggregatePRank predict, and orders in which they learn.
+
+As a Markdown table ::
 
     PECKORDER_DATA=... .venv/bin/python benchmarks/member_rules.py
 
@@ -21,6 +23,7 @@ from ordinal_tables import TABLES, load
 from peckorder import AggregatePRank, PRank
 
 REPEATS, PASSES = 6, (1, 20)
+KINDS = [(rule, how) for rule in ("last", "averaged") for how in ("bernoulli", "permutation")]
 
 
 def skewed(n: int = 6000, d: int = 8) -> tuple[np.ndarray, np.ndarray]:
@@ -45,8 +48,9 @@ def measured(X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
                 one = PRank(max_iter=passes, **options).fit(Z[train], y[train])
                 name = f"one PRank, averaged | {passes} | {form}"
                 found.setdefault(name, []).append([-one.score(Z[test], y[test]), np.nan, np.nan])
-                for rule in ("last", "averaged"):
+                for rule, sampling in KINDS:
                     settings = {"max_iter": passes, "n_estimators": 50, "member_rule": rule}
+                    settings["sampling"] = sampling
                     models = [
                         AggregatePRank(**settings, random_state=k, **options) for k in range(3)
                     ]
@@ -55,7 +59,8 @@ def measured(X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
                     agreed = models[0].predict_proba(Z[test]).max(axis=1)
                     auc = roc_auc_score(right, agreed) if 0 < right.mean() < 1 else np.nan
                     row = [float(np.mean(losses)), float(np.std(losses)), auc]
-                    found.setdefault(f"members' {rule} | {passes} | {form}", []).append(row)
+                    name = f"members' {rule}, {sampling} | {passes} | {form}"
+                    found.setdefault(name, []).append(row)
     return {name: np.array(rows) for name, rows in found.items()}
 
 
