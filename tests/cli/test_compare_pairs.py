@@ -123,6 +123,15 @@ def test_a_leaderboard_a_page_and_a_model(data, capsys):
     np.testing.assert_array_equal(*(model.predict(teams) for model in models))
 
 
+def test_intervals_of_connected_pairs_are_said_to_be_too_narrow(data, capsys):
+    names = [f"t{k:02d}" for k in range(N)]
+    pd.DataFrame({"winner": names[1:], "loser": names[:-1]}).to_csv("chain.csv", index=False)
+    words = ("compare", "chain.csv", "--items", "teams.csv", "--rankers", "MPRank", "-o", "c.html")
+    shown = output_of(capsys, *words)
+    assert "intervals are over pairs, and too narrow where pairs share items." in shown
+    assert "too narrow" in (data / "c.html").read_text()
+
+
 def test_what_is_left_out_can_be_asked_for(data, capsys):
     more = ("--by", "component", "--rankers", "MPRank", "-o", "page.html")
     result = result_of(capsys, *COMPARE, *more, "--json")

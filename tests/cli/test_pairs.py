@@ -175,7 +175,7 @@ def test_draws_have_sizes_only_and_connected_pairs_are_the_unit(tmp_path, capsys
     }
     assert list(result["metrics"]) == ["msd", "mad"]
     assert result["notes"] == [
-        "The pairs are connected: intervals are too narrow where pairs share items."
+        "All pairs are connected: intervals are over pairs, and too narrow where pairs share items."
     ]
     result = result_of(capsys, *words(tmp_path, "evaluate", "m.csv", "--size", "none", "--json"))
     assert result["metrics"]["disagreement"]["mean"] == 0

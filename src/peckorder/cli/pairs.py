@@ -49,6 +49,12 @@ class PairsOfItems:
     notes: tuple[str, ...]
 
 
+# Where intervals are over pairs that all are connected.
+TOO_NARROW: Final = (
+    "All pairs are connected: intervals are over pairs, and too narrow where pairs share items."
+)
+
+
 class LoadedPairs(NamedTuple):
     """Pairs of items with their features, the roles of all columns, and notes."""
 

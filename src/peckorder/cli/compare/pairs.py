@@ -10,7 +10,7 @@ from peckorder.cli.compare import board, first_few, is_late
 from peckorder.cli.compare.report import facts_of, lead, leaderboard, role_table, settings_chosen
 from peckorder.cli.options import CompareOptions, OutputOptions, PairOptions
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json
-from peckorder.cli.pairs import load_pairs
+from peckorder.cli.pairs import TOO_NARROW, load_pairs
 from peckorder.comparison.contest import KINDS, Contest, Interrupted, entries, run_contest
 from peckorder.comparison.pairs_case import LEFT_OUT, PairsCase, measures_of_pairs
 from peckorder.reports import Section
@@ -64,7 +64,7 @@ def compare_pairs(
         if kept is not None:
             model.save(str(options.save))
     after = [f"{name} was left out: {why}" for name, why in contest.left_out]
-    after += [*contest.undefined_notes(), contest.summary]
+    after += [*contest.undefined_notes(), *_remarks(contest), contest.summary]
     if kept is not None:
         after.append(f"Model: {options.save} ({kept.name}, fitted to all pairs)")
     after.append(f"Report: {options.out}")
@@ -74,7 +74,7 @@ def compare_pairs(
             "items": pairs.items,
             "task": case.kind,
             "taken": roles_as_json(case.column_roles),
-            "notes": list(case.notes),
+            "notes": [*case.notes, *_remarks(contest)],
             "by": case.by,
             "decides": measures[0].name,
             "larger_is_better": measures[0].larger_is_better,
@@ -96,6 +96,10 @@ def _size(case: PairsCase) -> str:
     n_pairs = counted(len(case.data.preferences), "pair", "pairs")
     n_features = counted(len(case.data.coding.features), "feature", "features")
     return f"{n_pairs} of {counted(len(case.data.items), 'item', 'items')} with {n_features}"
+
+
+def _remarks(contest: Contest) -> list[str]:
+    return [] if contest.group_name else [TOO_NARROW]
 
 
 def _opening(case: PairsCase) -> str:
@@ -122,6 +126,7 @@ def _report(
         "ranker learns from. (won less lost) counts the pairs that are learnt from, and knows no "
         "features.",
         *case.notes,
+        *_remarks(contest),
     )
     words = options.command((file,))
     command = [*words, *pairs.words(), *(["--by", options.by] if options.by else [])]

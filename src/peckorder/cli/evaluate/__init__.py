@@ -18,7 +18,7 @@ from peckorder.cli.evaluate.roles import SCORES, Roles, find_roles, first_of, mi
 from peckorder.cli.models import known_columns
 from peckorder.cli.options import EvaluateOptions, OutputOptions, PairOptions
 from peckorder.cli.outputs import ResultPrinter, role_lines, roles_as_json, screen
-from peckorder.cli.pairs import read_items, read_pairs, usual_measures
+from peckorder.cli.pairs import TOO_NARROW, read_items, read_pairs, usual_measures
 from peckorder.comparison.run_evaluation import check_measures, judge, measure
 from peckorder.comparison.table_case import known_rows
 from peckorder.feedback import is_missing
@@ -140,7 +140,7 @@ def _of_pairs(file: str, items_file: str, options: EvaluateOptions, pairs: PairO
         random_state=options.seed,
     )
     if table.unit == "pairs":
-        notes += ("The pairs are connected: intervals are too narrow where pairs share items.",)
+        notes += (TOO_NARROW,)
     return Measured(len(preferences), table, (), (*of_items.column_roles, *roles), notes)
 
 
