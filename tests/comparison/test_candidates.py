@@ -95,13 +95,13 @@ def test_boosting_without_rounds_predicts_what_it_does_in_the_end():
 def test_names_are_found_in_any_case_and_in_the_old_spelling():
     every = CANDIDATES["ordinal"]()
     for name in ("MPRank (RBF kernel)", "mprank, rbf kernel", "MPRANK (rbf KERNEL)"):
-        chosen = choose_candidates(every, [name])
+        chosen = choose_candidates("ordinal", every, [name])
         assert [c.name for c in chosen if c.origin] == ["MPRank (RBF kernel)"]
-    both = choose_candidates(every, ["prank,oap-bpm (100 pranks)"])
+    both = choose_candidates("ordinal", every, ["prank,oap-bpm (100 pranks)"])
     assert [c.name for c in both if c.origin] == ["PRank", "OAP-BPM (100 PRanks)"]
-    by_class = choose_candidates(every, ["AggregatePRank"])
+    by_class = choose_candidates("ordinal", every, ["AggregatePRank"])
     assert [c.name for c in by_class if c.origin] == ["OAP-BPM (100 PRanks)"]
     assert not any("," in c.name for kind in CANDIDATES for c in CANDIDATES[kind]())
     assert len({plain_name(c.name) for c in every}) == len(every)
     with pytest.raises(DataError, match=r"got 'MPRank \(rbf\)'\. Did you mean"):
-        choose_candidates(every, ["MPRank (rbf)"])
+        choose_candidates("ordinal", every, ["MPRank (rbf)"])
