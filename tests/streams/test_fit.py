@@ -79,6 +79,15 @@ def test_files_of_every_kind(tmp_path, kind):
     assert_allclose(model.intercept_, expected.intercept_, rtol=1e-10)
 
 
+def test_mprank_with_a_kernel_visits_rows_one_by_one(tmp_path):
+    X, y = real_data(6, n=150)
+    model = MPRank(kernel="rbf", C=10.0, max_iter=1)
+    expected = MPRank(kernel="rbf", C=10.0, max_iter=1).partial_fit(X, y).dual_coef_
+    stream = from_arrays(X, y, rows=13)
+    for options in ({}, {"checkpoint": tmp_path / "state"}):
+        assert_allclose(fit(model, stream, **options).dual_coef_, expected, rtol=1e-9, atol=1e-11)
+
+
 @given(
     seed=st.integers(0, 1000),
     rows=st.integers(1, 90),
