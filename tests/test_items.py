@@ -190,6 +190,10 @@ RANKING = rank_items(TABLE)
             "'winner', 'other name'. Give better=NAME.",
         ),
         (
+            lambda: rank_items(Preferences([0, 1], [1, 2], size=[1e200, 1])),
+            "rank_items: size must be small enough for its squares to be finite; got 1e+200.",
+        ),
+        (
             lambda: RANKING.difference("ann", "bob", level=1.0),
             "ItemRanking: level must be a number > 0 and < 1; got 1.0.",
         ),

@@ -111,7 +111,11 @@ def rank_items(comparisons: Preferences | Frame, ids: ArrayLike | None = None) -
             "add comparisons between parts, or fit MPRank, whose ridge draws all to zero."
         )
     graph, scores = _Graph(pairs), np.zeros(n_items)
-    with blas_threads_for(float(len(used)) ** 3 / 3.0):
+    few = blas_threads_for(float(len(used)) ** 3 / 3.0)
+    with few, np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(pairs.target @ pairs.target * len(used)):
+            rule = "be small enough for its squares to be finite"
+            raise refusal("size", rule, repr(float(pairs.size.max())))
         scores[used] = graph.solve(pairs.to_rows(pairs.target))
     scores -= (np.bincount(component, scores) / sizes)[component]
     error = pairs.target - pairs.differences(scores[used])

@@ -107,6 +107,43 @@ def test_graphs_of_any_form(graph, left_out, features, C):
         assert error_of(model, left_out, cost) == pytest.approx(expected, rel=1e-5)
 
 
+def least_squares_errors(X, feedback, left_out):
+    """Return the mean squared error by least squares of least norm: C without end."""
+    better, worse, weight = feedback.pairs()
+    D, size, total = X[better] - X[worse], feedback.sizes(), []
+    for k in range(len(better)):
+        kept = [np.arange(len(better)) != k]
+        if left_out == "row":
+            kept = [(better != row) & (worse != row) for row in (better[k], worse[k])]
+        for rest in kept:
+            root = np.sqrt(weight[rest])
+            coef = np.linalg.pinv(root[:, None] * D[rest], rcond=1e-10) @ (root * size[rest])
+            total.append(weight[k] * (size[k] - D[k] @ coef) ** 2)
+    return np.sum(total) / (len(total) / len(better)) / weight.sum()
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("d", [2, 9])
+def test_errors_are_precise_however_large_C_is(graph, d):
+    rng = np.random.default_rng(0)
+    better, worse = GRAPHS[graph]
+    n_pairs = len(better)
+    pairs = Preferences(better, worse, rng.uniform(0.1, 2.0, n_pairs), rng.uniform(0, 3, n_pairs))
+    X = rng.normal(size=(7, d))
+    for C in (1e14, 1e100, 1e300):
+        model = MPRank(C=C).fit(X, pairs)
+        expected = least_squares_errors(X, pairs, "pair")
+        assert model.leave_pair_out_error() == pytest.approx(expected, rel=1e-9)
+        expected = least_squares_errors(X, pairs, "row")
+        assert model.leave_row_out_error() == pytest.approx(expected, rel=1e-5)
+
+
+def test_rows_without_features_have_errors():
+    pairs = Preferences([0, 1], [1, 2], size=[1, 3])
+    model = MPRank().fit(sparse.csr_array((3, 2)), pairs)
+    assert model.leave_pair_out_error() == model.leave_row_out_error() == 5.0
+
+
 @pytest.mark.parametrize("left_out", ["pair", "row"])
 def test_rows_are_left_out_in_blocks_of_any_size(left_out, monkeypatch):
     rng = np.random.default_rng(0)

@@ -20,6 +20,8 @@ from peckorder.magnitude.mprank_solver.rows import LARGEST, refuse_large
 _ENTRIES = 1 << 21
 # What is left of 1 by rounding, when it is subtracted from itself.
 _ROUNDING = 1e-12
+# The least ridge beside the largest value for which the inverses of rows are precise.
+_LEAST = 1e-9
 # Differences of scores so far below the sizes may be rounding.
 _TIE = 1e-13
 
@@ -128,6 +130,8 @@ class LeavePairsOut:
         pairs, modes = self.training.weights, self._modes
         n_pairs, is_seen = len(pairs), modes.values > 0.0
         values, target = modes.values[is_seen], modes.target[is_seen]
+        # Errors hardly change below, but rounding would hide a smaller one.
+        ridge = max(ridge, _LEAST * float(values.max(initial=0.0)))
         shares = values / (values + ridge)
         error, predicted, growth = np.empty((3, 2 * n_pairs))
         for ends in self._pairs_of_rows(len(shares)):
@@ -146,7 +150,7 @@ class LeavePairsOut:
                 coef = largest * _times(inverse, target - _times(_t(Q), wanted))
                 predicted[ends] = _times(Q, coef)
                 error[ends] = wanted - predicted[ends]
-            growth[ends] = np.abs(inverse).sum(axis=2).max(axis=1)[:, np.newaxis]
+            growth[ends] = np.abs(inverse).sum(axis=2).max(axis=1, initial=0.0)[:, np.newaxis]
         scaled = self._not_tied(predicted, shares, growth).reshape(2, n_pairs)
         return LeftOut(error.reshape(2, n_pairs) / pairs.root, scaled / pairs.root)
 
