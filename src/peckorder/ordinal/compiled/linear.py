@@ -198,6 +198,8 @@ def next_row(rows: Rows, start: int, order: Ints, t: int, ahead: int) -> int:
     row: int = start + t
     if order.shape[0]:
         row = order[t]
+        if ahead and t + ahead < order.shape[0]:
+            fetch(rows, order[t + ahead])
     elif ahead:
         fetch(rows, row + ahead)
     return row
