@@ -109,10 +109,14 @@ class SquaredModel(MagnitudeModel):
         """Return the mean cost of preferences, each by models learnt without one of its rows.
 
         What to expect of pairs with a new row. A row is left out with the set S of all its
-        pairs, whose residuals then are ``(I - H_SS)^-1 r_S``, with H and r as in
-        `leave_pair_out_error`; other pairs keep their weight. Each pair counts twice:
-        without its better row, and without its worse one. For labels see
-        `leave_one_out_predictions`.
+        pairs; other pairs keep their weight. With Z, H and r as in
+        `leave_pair_out_error`, sizes t and ``A = Z'Z + P / C``, the model w becomes u::
+
+            (A - Z_S'Z_S) u = Z't - Z_S't_S,  so  A (w - u) = Z_S'(t_S - Z_S u) = Z_S' e_S
+
+        and, times ``Z_S A^-1``, ``e_S - r_S = H_SS e_S``: the residuals of S by u are
+        ``e_S = (I - H_SS)^-1 r_S``. Each pair counts twice: without its better row, and
+        without its worse one. For labels see `leave_one_out_predictions`.
 
         Parameters
         ----------
