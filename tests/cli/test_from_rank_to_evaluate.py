@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from peckorder.cli.evaluate.roles import find_roles
+from peckorder.tables.columns import Columns
 from peckorder.tables.files.read import read_columns
 from support.command_line import check_refused, output_of, result_of, run, table, write_table
 from support.tables import written
@@ -134,7 +136,8 @@ def test_gaps_in_learnt_columns_are_said(trained, tmp_path, capsys, model, what,
     assert result_of(capsys, *words, "--rows", rows, "-o", tmp_path / "o.csv")["notes"] == [
         f"a: 40 of 120 rows empty, taken as {what}.",
         f"b: 120 of 120 rows empty, taken as {what}.",
-        "colour: 1 of 120 rows empty, taken as none of its values.",
+        # Trees have one column of categories for it.
+        f"colour: 1 of 120 rows empty, taken as {what if model == 't' else 'none of its values'}.",
     ]
 
 
@@ -329,3 +332,31 @@ def test_whole_numbers_called_q_are_measurements(tmp_path, capsys, more):
     assert ("q" in pd.read_csv(out)) is bool(more)
     result = result_of(capsys, "evaluate", out, "--json")
     assert result["metrics"]["mean rank loss"]["mean"] < 0.1
+
+
+@pytest.mark.parametrize("name", ["customer_id", "user"])
+def test_ids_of_one_row_each_are_no_queries(tmp_path, capsys, name):
+    frame = pd.DataFrame({"x": np.arange(60) % 7.0, "price": np.arange(60) % 7 + 0.5})
+    frame.insert(0, name, [f"C{k:03}" for k in range(60)])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    model, ranked = tmp_path / "m.peckorder", tmp_path / "r.csv"
+    output_of(capsys, "fit", tmp_path / "t.csv", "--ranker", "MPRank", "-o", model)
+    output_of(capsys, "rank", model, tmp_path / "t.csv", "-o", ranked)
+    for words in (("--model", model), ("--target", "price")):
+        result = result_of(capsys, "evaluate", ranked, *words, "--metric", "disagreement", "--json")
+        assert result["metrics"]["disagreement"]["queries"] == 1
+    # With several rows each they are.
+    frame[name] = frame[name].str[:3]
+    frame["score"] = frame["x"]
+    frame.to_csv(ranked, index=False)
+    result = result_of(capsys, "evaluate", ranked, "--target", "price", "-m", "tau", "--json")
+    assert result["metrics"]["tau"]["queries"] == 6
+
+
+def test_ratings_without_names_are_found_by_their_place():
+    names = ("column 1", "column 2", "column 3", "column 4", "score", "position")
+    found = find_roles(Columns({name: np.arange(4.0) for name in names}, "ranked.tsv"), {})
+    assert found[:4] == ("column 3", "score", None, "column 1")
+    assert found.notes == (
+        "'column 3' was taken for ratings, 'column 1' for people, by their place.",
+    )

@@ -8,7 +8,7 @@ import pytest
 
 import peckorder
 from peckorder.tables.files.read import read_columns
-from support.command_line import check_refused, run
+from support.command_line import check_refused, output_of, run
 
 N = 160
 rng = np.random.default_rng(2)
@@ -251,3 +251,46 @@ def test_cells_that_cannot_be_read_are_refused_by_their_row(folder, capsys):
     (folder / "new.csv").write_text("q\n1\n")
     refused = check_refused(capsys, "rank", "m.peckorder", "new.csv", "-o", "o.csv")
     assert "none for shop, size, share" in refused
+
+
+def test_marks_of_gaps_among_words_are_no_words(tmp_path, capsys):
+    level = np.array(["low", "medium", "high"], dtype=object)[np.arange(90) % 3]
+    y = np.arange(90) % 3 + 0.5
+    level[::10], shop = "NA", np.array(["here", "there", "?"], dtype=object)[np.arange(90) % 3]
+    date = np.array([f"2024-01-{k % 28 + 1:02}" for k in range(90)], dtype=object)
+    date[5] = "n/a"
+    columns = {"level": level, "shop": shop, "when": date, "size": np.arange(90) % 11, "y": y}
+    pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
+    words = ("fit", tmp_path / "t.csv", "--ranker", "MPRank", "-o", tmp_path / "m.peckorder")
+    said = output_of(capsys, *words)
+    assert "level: ordered, low < medium < high, by its words" in said
+    assert "level: 'NA' was taken for an empty cell, 9 times." in said
+    assert "when: 'n/a' was taken for an empty cell, 1 time." in said
+    assert "shop: '?' was taken for a value, 30 times; leave cells empty where none" in said
+    model = peckorder.load(tmp_path / "m.peckorder")
+    assert model.prepared_names_[0] == "level"
+    # pandas makes a gap of NA, the command line a text: both mean that nothing is known.
+    output_of(
+        capsys, "rank", tmp_path / "m.peckorder", tmp_path / "t.csv", "-o", tmp_path / "r.csv"
+    )
+    scores = model.decision_function(pd.read_csv(tmp_path / "t.csv"))
+    np.testing.assert_array_equal(pd.read_csv(tmp_path / "r.csv")["score"], scores)
+
+
+def test_labels_with_commas_and_one_star(tmp_path, capsys):
+    size = np.arange(60) % 4
+    words = np.array(["so, so", "good", "very good", "top, really"], dtype=object)[size]
+    stars = np.array(["1 star", "2 stars", "3 stars", "4 stars"], dtype=object)[size]
+    for name, label in (("words", words), ("stars", stars)):
+        table = pd.DataFrame({"size": size + rng.normal(size=60), "label": label})
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    model, ranked = tmp_path / "m.peckorder", tmp_path / "r.csv"
+    classes = ("--classes", "so, so,good,very good,top, really")
+    learnt = ("--ranker", "PRank", "-o", model)
+    output_of(capsys, "fit", tmp_path / "words.csv", *classes, *learnt)
+    assert peckorder.load(model).classes_.tolist()[::3] == ["so, so", "top, really"]
+    output_of(capsys, "rank", model, tmp_path / "words.csv", "-o", ranked)
+    for more in (("--model", model), classes):
+        output_of(capsys, "evaluate", ranked, *more)
+    output_of(capsys, "fit", tmp_path / "stars.csv", *learnt)
+    assert peckorder.load(model).classes_.tolist() == [1, 2, 3, 4]

@@ -1,5 +1,7 @@
 """A ranker of tables sees columns as they are in a file, whatever holds them."""
 
+import warnings
+
 import numpy as np
 import onnx
 import pandas as pd
@@ -18,7 +20,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from peckorder import AggregatePRank, MPRank, PRank, RankBoost, TableRanker
+import peckorder
+from peckorder import AggregatePRank, MPRank, PRank, RankBoost, TableRanker, third_party
 from peckorder.exceptions import DataError
 from peckorder.export import to_onnx
 from peckorder.io import from_bytes
@@ -282,3 +285,48 @@ def test_a_fit_that_fails_changes_nothing(other):
     model.fit(np.c_[WIDTH, WIDTH**2], Y)
     assert model.n_features_in_ == 2
     assert not hasattr(model, "feature_names_in_")
+
+
+@pytest.mark.parametrize("trees", ["OrdinalBoost", "RankBoost", "LightGBM", "XGBoost", "CatBoost"])
+def test_unscaled_trees_have_categories_whatever_their_positions_were(trees):
+    if trees in ("OrdinalBoost", "RankBoost"):
+        options = {} if trees == "OrdinalBoost" else {"weak": "tree"}
+        ranker = getattr(peckorder, trees)(n_rounds=5, random_state=0, **options)
+    else:
+        kind = getattr(third_party, trees)
+        pytest.importorskip(kind.package, reason=f"{kind.package} is not installed")
+        ranker = kind(n_estimators=5)
+    rows = pd.DataFrame(
+        {"size": SIZE, "place": [f"at {k % 25}" for k in range(N)], "colour": COLOUR}
+    )
+    model = TableRanker(ranker, scale=False).fit(rows, LEVEL)
+    assert model.prepared_names_ == ["size", "place", "colour"]
+    assert list(model.ranker_.categorical_features) == [1, 2]
+    # Copies learn the same, and columns in another order have other positions.
+    again = clone(model).set_params(ranker=model.ranker_).fit(rows, LEVEL)
+    assert_array_equal(again.predict(rows), model.predict(rows))
+    turned = clone(again).fit(rows[["place", "size", "colour"]], LEVEL)
+    assert list(turned.ranker_.categorical_features) == [0, 2]
+    assert turned.prepared_names_ == ["place", "size", "colour"]
+    # Scaled rows have no categories, nor have thresholds.
+    scaled = TableRanker(clone(ranker)).fit(rows, LEVEL)
+    assert "colour=red" in scaled.prepared_names_
+    without = TableRanker(RankBoost(n_rounds=2), scale=False).fit(rows, LEVEL)
+    assert "colour=red" in without.prepared_names_
+
+
+def test_columns_of_which_no_value_is_known_are_said():
+    level = np.array(["low", "medium", "high"], dtype=object)[np.arange(N) % 3]
+    model = TableRanker(MPRank()).fit(pd.DataFrame({"level": level, "size": Y}), Y)
+    sentence = (
+        "TableRanker: no value of column 'level' was learnt from: 'HIGH' is none of high, low, "
+        "medium; all count as missing ones."
+    )
+    upper = pd.DataFrame({"level": [text.upper() for text in level], "size": Y})
+    with pytest.warns(UserWarning, match=exactly(sentence)):
+        model.predict(upper)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(upper[:5])
+        model.predict(pd.DataFrame({"level": [None] * N, "size": Y}))
+        model.predict(pd.DataFrame({"level": ["low", *["new"] * (N - 1)], "size": Y}))

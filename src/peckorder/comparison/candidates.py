@@ -252,7 +252,8 @@ def boosted_trees(trees: type[Trees], *, classes: bool = False) -> Make:
         categories = list(info.categories) or None
         model = trees(classes=levels, categorical_features=categories, random_state=info.seed)
         loss = step_loss if classes else info.loss
-        return RoundsTuned(model, tree_stages, "n_estimators", trees.sizes, loss, info.seed)
+        grid: Grid = {**trees.sizes, **(trees.sizes_of_levels if categories else {})}
+        return RoundsTuned(model, tree_stages, "n_estimators", grid, loss, info.seed)
 
     return make
 

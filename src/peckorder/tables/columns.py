@@ -84,12 +84,26 @@ def categoricals(X: Any, names: Sequence[str]) -> tuple[dict[str, tuple[str, ...
 
 
 def split_names(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
-    """Yield names, also those between commas, unless a name has a comma itself."""
+    """Yield names, also those between commas, which may be part of a name that is known.
+
+    Examples
+    --------
+    >>> from peckorder.tables.columns import split_names
+    >>> list(split_names(["good,so, so,top", "poor"], ["so, so"]))
+    ['good', 'so, so', 'top', 'poor']
+    """
+    known = set(known)
+    with_commas = {name for name in known if "," in name}
     for text in texts:
-        if text in known:
-            yield text
-        else:
-            yield from (part.strip() for part in text.split(","))
+        parts, first = [text] if text in known else text.split(","), 0
+        while first < len(parts):
+            longer = range(len(parts), first + 1, -1)
+            last = next(
+                (k for k in longer if ",".join(parts[first:k]).strip() in with_commas), first + 1
+            )
+            name = ",".join(parts[first:last])
+            yield name if name in known else name.strip()
+            first = last
 
 
 def numbers_rows(array: Array) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 
 from peckorder._core import column_names as words
+from peckorder._core.cells import MARKS
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats
 from peckorder.feedback import is_missing
@@ -127,7 +128,7 @@ class Coding:
                 by_values=by_values,
             )
             coder, why, note = next(filter(None, (rule(column) for rule in _RULES)))
-            notes += [note] * bool(note)
+            notes += filter(None, (note, _note_of_marks(column, coder)))
             role = Role.FEATURE if type(coder) is Number else Role.TEXT_FEATURES
             if isinstance(coder, LeftOut):
                 role = Role.IGNORED
@@ -272,6 +273,22 @@ def _check_text(name: str, array: Array, known: Iterable[object]) -> None:
             )
 
 
+def _note_of_marks(column: _Column, coder: Coder) -> str:
+    """Return whether cells such as NA or ? are gaps of a column of text, or values of it."""
+    if isinstance(coder, LeftOut | Number) or column.are_numbers or column.are_dates:
+        return ""
+    count = {text: n for text, n in column.counts.items() if text.strip() in MARKS}
+    known = coder.known()
+    if not count:
+        return ""
+    which, n = ", ".join(map(repr, count)), sum(count.values())
+    times = "1 time" if n == 1 else f"{n} times"
+    if known is None or (isinstance(coder, Ordered) and known.isdisjoint(count)):
+        return f"{column.name}: {which} was taken for an empty cell, {times}."
+    hint = "leave cells empty where none is known"
+    return f"{column.name}: {which} was taken for a value, {times}; {hint}."
+
+
 def _left_out(why: str) -> _Choice:
     return _Choice(LeftOut(why), why)
 
@@ -351,7 +368,8 @@ def _if_amounts(column: _Column) -> _Choice | None:
 
 
 def _if_words_of_a_scale(column: _Column) -> _Choice | None:
-    ordered = order_of_words(column.counts)
+    words_alone = [text for text in column.counts if text.strip() not in MARKS]
+    ordered = order_of_words(column.counts) or order_of_words(words_alone)
     if ordered is None:
         return None
     shown, name = _shown(ordered), column.name

@@ -126,13 +126,20 @@ def _no_query(columns: Columns, name: str, has_lists: bool) -> str:
     values, count = np.unique(known if numeric(array) else known.astype(str), return_counts=True)
     n_runs = 1 + int((known[1:] != known[:-1]).sum())
     is_scattered = not is_sure and n_runs > 2 * len(values)
-    if has_lists:
-        return "since rows of one do not stand together" if is_scattered else ""
     if len(values) < 2:
-        return "since there is one only"
+        return "" if has_lists else "since there is one only"
     if 2 * int(count[count > 1].sum()) < len(known):
         return "since most have one row"
     return "since rows of one do not stand together" if is_scattered else ""
+
+
+def find_people(columns: Columns, names: Sequence[str]) -> str | None:
+    """Find people by their usual names, of whom most have several rows."""
+    found = words.first_named(names, words.USER)
+    if found is None:
+        return None
+    count = np.unique(columns.arrays[found].astype(str), return_counts=True)[1]
+    return found if 2 * int(count[count > 1].sum()) >= len(columns) else None
 
 
 def find_target(columns: Columns, names: Sequence[str], *, may_drop: bool = True) -> Found:

@@ -1,7 +1,8 @@
 """TableRanker: columns are prepared, then ranked."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from reprlib import repr as short
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -10,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from peckorder._base import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE, all_or_nothing
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters, masked_as_nan
 from peckorder.feedback import Preferences, Queries
@@ -23,14 +24,20 @@ from peckorder.tables.answers import STORED_ANSWER, Answer, Cuts, LabelScale
 from peckorder.tables.coded_columns import (
     CODERS,
     Coders,
+    category_positions,
     coded,
     coded_names,
     heights_of,
+    joined_levels,
     read_coders,
+    with_categories,
 )
-from peckorder.tables.coders import ByTarget, Coder, LeftOut, OneHot
-from peckorder.tables.columns import Columns, categoricals, frame_names, in_seconds
+from peckorder.tables.coders import ByTarget, Coder, LeftOut, OneHot, as_numbers, as_texts
+from peckorder.tables.columns import Columns, categoricals, frame_names, in_seconds, listed
 from peckorder.tables.features import Coding, Scaling
+
+# Of fewer rows it says little that they have no value of a column that was learnt from.
+_MANY_ROWS: Final = 10
 
 
 def _complete(node: Node) -> None:
@@ -139,7 +146,9 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         `PRank`, `MPRank`, or any other that takes rows of numbers.
     scale : bool, default=True
         Whether columns are scaled and gaps filled. If not, a gap is NaN, which
-        `RankBoost` takes as an abstention and others refuse.
+        `RankBoost` takes as an abstention, trees as missing, and others refuse; and for
+        boosted trees text without an order is one column of up to 255 categories, which
+        are set as the ranker's `categorical_features`.
     category : list of str, default=None
         Columns whose values have no order, though they are numbers or look ordered.
         Unordered categoricals of a frame are such columns, too.
@@ -289,12 +298,13 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         fit_params: Mapping[str, object],
     ) -> Coders:
         """Learn codes, means and deviations, then the ranker; return the coders."""
-        prepared = coding.matrix(table)
+        prepared = uncoded = coding.matrix(table)
         if any(isinstance(coder, ByTarget) for coder in coding.coders.values()):
             qid: Any = fit_params.get("qid")
             query = None if qid is None else Queries.of(qid, len(prepared)).of_rows()
             heights = heights_of(self.ranker, y, len(prepared))
             coding, prepared = coding.with_codes(prepared, heights, query)
+        coders, ranker = coding.coders, clone(self.ranker)
         self.shift_, self.scale_ = None, None
         if self.scale:
             if np.isinf(prepared).any():
@@ -303,9 +313,13 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 raise refusal("X", "be without infinity", got, error=ValueError)
             self.shift_, self.scale_ = scaling = Scaling.learn(prepared)
             prepared = scaling.apply(prepared)
+        elif _takes_categories(ranker):
+            prepared = joined_levels(coders, prepared, uncoded)
+            coders = with_categories(coders)
+            ranker.set_params(categorical_features=category_positions(coders) or None)
         self.answer_ = None
-        self.ranker_ = clone(self.ranker).fit(prepared, y, **fit_params)
-        return coding.coders
+        self.ranker_ = ranker.fit(prepared, y, **fit_params)
+        return coders
 
     @classmethod
     def _of(
@@ -462,10 +476,28 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     def _prepared(self, columns: Mapping[str, Array], *, is_scaled: bool = True) -> Floats:
         """Return prepared columns; those that are left out may be missing."""
         n_rows = len(next(iter(columns.values())))
-        X = coded(self._named_coders(), columns, n_rows)
+        coders = self._named_coders()
+        X = coded(coders, columns, n_rows)
+        if n_rows >= _MANY_ROWS:
+            self._warn_of_new_values(coders, columns)
         if self.shift_ is None or self.scale_ is None or not is_scaled:
             return X
         return Scaling(self.shift_, self.scale_).apply(X)
+
+    def _warn_of_new_values(self, coders: Coders, columns: Mapping[str, Array]) -> None:
+        """Warn of columns of text, or codes, of which no value was learnt from."""
+        for name, coder in coders.items():
+            known = coder.known()
+            if known is None:
+                continue
+            column = as_numbers(name, columns[name]) if coder.reads_numbers else columns[name]
+            values = {text for text in as_texts(column) if text is not None}
+            if values and known.isdisjoint(values):
+                what = coder.unseen or "missing ones"
+                warn(
+                    f"no value of column {name!r} was learnt from: "
+                    f"{short(min(values))} is none of {listed(sorted(known))}; all count as {what}."
+                )
 
     def _table(self, X: MatrixLike, *, reset: bool) -> tuple[list[str], list[Array]]:
         """Return names and columns; of a frame the features, by name."""
@@ -518,6 +550,12 @@ def _name_of(column: object) -> str | None:
     """Return the name of a series, if it is a text."""
     name = getattr(column, "name", None)
     return name if isinstance(name, str) else None
+
+
+def _takes_categories(ranker: Any) -> bool:
+    """Return whether a ranker is trees, which divide categories without an order."""
+    has_them = hasattr(ranker, "categorical_features")
+    return has_them and getattr(ranker, "weak", "tree") == "tree"
 
 
 def takes_gaps(ranker: object) -> bool:

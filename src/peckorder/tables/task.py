@@ -98,7 +98,7 @@ def recognise(
     left = [name for name in columns.names if name not in dropped]
     table = replace(columns, arrays={name: columns.arrays[name] for name in left})
     _check_apart(given, dropped)
-    ordered = None if classes is None else tuple(split_names(classes, ()))
+    ordered = None if classes is None else tuple(classes)
     if task == "ratings" or (task is None and not {"target", "qid"} & set(given)):
         found = _ratings(table, given, unset, must=task == "ratings")
         if found is not None:
@@ -107,6 +107,10 @@ def recognise(
     for role in ("item", "rating"):
         _check_alone(given, role, "for ratings (--task ratings)")
     return _with_roles(columns, _rows(table, task, given, unset, ordered), given, dropped)
+
+
+def _is_text(label: object) -> bool:
+    return isinstance(label, str)
 
 
 def _check_apart(given: Mapping[str, str], dropped: tuple[str, ...]) -> None:
@@ -216,6 +220,9 @@ def _rows(
             "have a column to predict and one to learn from",
             ", ".join(table.names) or "none",
         )
+    if classes is not None:
+        known = distinct(table.arrays[target]).tolist()
+        classes = tuple(split_names(classes, filter(_is_text, known)))
     of_amounts = amount_notes(table, target) if classes is None else ()
     labels = (with_amounts(table, target) if of_amounts else table).arrays[target]
     notes += of_amounts

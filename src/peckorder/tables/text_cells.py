@@ -88,7 +88,7 @@ class AmountForm(NamedTuple):
         if match is None:
             return None
         unit, digits = _unit(match), match["number"]
-        is_right = unit == self.unit or (not unit and not is_unit_needed)
+        is_right = _singular(unit) == _singular(self.unit) or (not unit and not is_unit_needed)
         is_open, signs = match["open"] is not None, match["sign"] + match["inner"]
         if not is_right or is_open != (match["close"] is not None) or len(signs) > 1 - is_open:
             return None
@@ -131,6 +131,11 @@ def with_amounts(columns: Columns, target: str) -> Columns:
     if found is None:
         return columns
     return replace(columns, arrays={**columns.arrays, target: found[1]})
+
+
+def _singular(unit: str) -> str:
+    """Return the unit of one: of 1 star and 4 stars the same."""
+    return unit[:-1] if len(unit) > 2 and unit.endswith("s") else unit
 
 
 def _unit(match: re.Match[str]) -> str:

@@ -62,6 +62,8 @@ class CatBoost(Trees, stored=True):
         The columns that are categories, of whose levels CatBoost learns mean targets on
         rows before each: whole numbers from 0 to 255 that have no order. Others than these
         are missing when predicted.
+    cat_smooth : float, default=10.0
+        Not used.
     random_state : int, default=0
         The seed.
 

@@ -62,6 +62,9 @@ class LightGBM(Trees, stored=True):
     categorical_features : list of int, default=None
         The columns that are categories, as LightGBM divides them into two sets: whole numbers from
         0 to 255 that have no order. Others than these are missing when predicted.
+    cat_smooth : float, default=10.0
+        Levels of fewer rows go with the others, and means of levels are smoothed by so
+        many rows.
     random_state : int, default=0
         The seed.
 
@@ -86,12 +89,15 @@ class LightGBM(Trees, stored=True):
 
     package = "lightgbm"
     sizes: ClassVar = {"leaves": (7, 15, 31)}
+    # By default a table of 500 rows has hardly a level that is not left out.
+    sizes_of_levels: ClassVar = {"cat_smooth": (10.0, 1.0)}
 
     def _boosted(self, library: Any, kind: str, X: Floats, y: Any, qid: Ints | None) -> Any:
         options = {
             "n_estimators": self.n_estimators,
             "learning_rate": self.learning_rate,
             "num_leaves": self.leaves,
+            "cat_smooth": self.cat_smooth,
             "random_state": self.random_state,
             "verbosity": -1,
             "deterministic": True,

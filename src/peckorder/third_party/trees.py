@@ -15,7 +15,7 @@ from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, named, refusal, requiring
 from peckorder._core.parameters import SEED
 from peckorder._core.typing import Bools, Floats, Ints, MatrixLike, VectorLike
-from peckorder._core.validation import Rule, Rules, check_parameters, positive, whole
+from peckorder._core.validation import Rule, Rules, check_parameters, not_negative, positive, whole
 from peckorder.feedback import Scale, read_labels
 from peckorder.metrics import disagreement, rank_loss, ranks
 from peckorder.storage.fields import Field, FieldType, Table, ints
@@ -103,12 +103,14 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
     """Boosted trees: of lists within queries, of classes if asked for, else least squares.
 
     A library goes by the number of `leaves` of a tree, or by its `depth`; `sizes` has
-    those that a comparison tries. `model_` is the library's own booster, None where one
+    those that a comparison tries, `sizes_of_levels` what it tries besides where there are
+    categories. `model_` is the library's own booster, None where one
     class was seen.
     """
 
     package: ClassVar[str]
     sizes: ClassVar[Mapping[str, Sequence[object]]]
+    sizes_of_levels: ClassVar[Mapping[str, Sequence[object]]] = {}
 
     _stored_fields: ClassVar = _STORED
     _rules: ClassVar[Rules] = {
@@ -119,6 +121,7 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         "categorical_features": Rule(
             "None or a list of positions of columns, each once", _are_positions
         ),
+        "cat_smooth": not_negative,
         "random_state": SEED,
     }
 
@@ -131,6 +134,7 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         depth: int = 5,
         classes: VectorLike | None = None,
         categorical_features: Sequence[int] | None = None,
+        cat_smooth: float = 10.0,
         random_state: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
@@ -139,6 +143,7 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         self.depth = depth
         self.classes = classes
         self.categorical_features = categorical_features
+        self.cat_smooth = cat_smooth
         self.random_state = random_state
 
     def fit(self, X: MatrixLike, y: VectorLike, qid: VectorLike | None = None) -> Self:

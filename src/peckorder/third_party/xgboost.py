@@ -50,6 +50,8 @@ class XGBoost(Trees, stored=True):
     categorical_features : list of int, default=None
         The columns that are categories, as XGBoost divides them into two sets: whole numbers from
         0 to 255 that have no order. Others than these are missing when predicted.
+    cat_smooth : float, default=10.0
+        Not used.
     random_state : int, default=0
         The seed.
 

@@ -380,7 +380,8 @@ def levels_of(
         labels = [str(whole_if_it_is(value)) for value in every]
         level: dict[Hashable, int] = {value: k for k, value in enumerate(every)}
     else:
-        labels = list(split_names(classes, ()))
+        every = [*learnt, *(label for array in arrays.values() for label in distinct(array))]
+        labels = list(split_names(classes, [label for label in every if isinstance(label, str)]))
         level = {value: k for k, label in enumerate(labels) for value in _values(label)}
     rule = f"be one of {', '.join(labels)}" if len(labels) <= 31 else "be a class"
     found = []

@@ -11,6 +11,7 @@ from peckorder.tables.roles import (
     AS_LEARNT,
     ColumnRole,
     Role,
+    find_people,
     find_query,
     find_target,
     given_columns,
@@ -89,10 +90,15 @@ def find_roles(
             score = None if is_text else predicted
     left = [name for name in free if name not in (score, predicted, *PLACES)]
     target, notes, only = named.get("target"), tuple[str, ...](), None
+    query: str | None = None
     if target is None and "target" not in unset:
         target, notes = find_target(columns, left, may_drop=False)
         only = _only_numbers(columns, left) if target is None else None
         target = target or only
+        if target is None and score is not None and len(left) > 2 and words.are_unnamed(left):
+            # Ratings without names: person, item, rating.
+            target, query = left[2], left[0]
+            notes += (f"{target!r} was taken for ratings, {query!r} for people, by their place.",)
     if target is None and set(columns.names) >= {"qid", "docid", "score"}:
         raise refusal(
             "qrels",
@@ -107,10 +113,10 @@ def find_roles(
             hint="Add --target NAME, or --model FILE, which knows it.",
         )
     left = [name for name in left if name != target]
-    query = named.get("qid")
+    query = named.get("qid") or query
     if query is None and "qid" not in unset:
         query = find_query(columns, left, has_lists=True).column
-        query = query or words.first_named(left, words.USER)
+        query = query or find_people(columns, left)
     found = (
         ("target", target, Role.KNOWN_TARGET),
         ("score", score, Role.SCORE),
