@@ -12,7 +12,8 @@ from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement, kendall_tau, mean_squared_difference, misranking
 from peckorder.model_selection import PairKFold
 from peckorder.tables.columns import Columns
-from peckorder.tables.features import Coding, Scaling
+from peckorder.tables.features import Coding
+from peckorder.tables.scaling import Scaling
 from support.command_line import check_refused, output_of, result_of, run
 
 N = 30

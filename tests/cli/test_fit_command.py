@@ -5,8 +5,8 @@ import pytest
 import peckorder
 from peckorder.comparison.candidates import CANDIDATES, plain_name
 from peckorder.comparison.refit import fitted_candidates
-from peckorder.tables.features import Scaling
 from peckorder.tables.files.read import read_columns
+from peckorder.tables.scaling import Scaling
 from support.command_line import check_refused, output_of, result_of, run, table, write_table
 
 

@@ -10,7 +10,7 @@ import peckorder
 from peckorder import MPRank, Preferences, RankBoost
 from peckorder.metrics import disagreement, evaluate, mean_squared_difference
 from peckorder.model_selection import PairKFold
-from peckorder.tables.features import Scaling
+from peckorder.tables.scaling import Scaling
 from support.command_line import check_refused, output_of, result_of, run
 
 N, SIZES = 40, ["speed", "fatigue", "noise"]

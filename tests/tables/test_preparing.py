@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from peckorder.tables.features import Scaling
+from peckorder.tables.scaling import Scaling
 
 VALUES = np.random.default_rng(0).normal(size=(200, 1))
 

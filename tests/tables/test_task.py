@@ -6,8 +6,9 @@ import pytest
 from peckorder.comparison.table_case import make_table_case
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
-from peckorder.tables.features import Coding, Scaling, matrix_of
+from peckorder.tables.features import Coding, matrix_of
 from peckorder.tables.roles import Role
+from peckorder.tables.scaling import Scaling
 from peckorder.tables.task import ratings_of, recognise
 from support.tables import table, text
 

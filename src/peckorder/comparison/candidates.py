@@ -54,7 +54,7 @@ from peckorder.tables.coded_columns import (
     recoded,
     with_categories,
 )
-from peckorder.tables.features import Scaling
+from peckorder.tables.scaling import Scaling
 from peckorder.third_party import CatBoost, LightGBM, Mord, Ridge, Trees, XGBoost, installed
 
 # Kernels of all pairs of rows are kept and decomposed: some seconds.

@@ -23,9 +23,9 @@ from peckorder.estimators import TableRanker
 from peckorder.feedback import Ratings
 from peckorder.tables.answers import Cuts
 from peckorder.tables.columns import drawn
-from peckorder.tables.features import Scaling
 from peckorder.tables.model_rows import gives_classes
 from peckorder.tables.roles import Role
+from peckorder.tables.scaling import Scaling
 
 TASKS: Final = ("ordinal", "magnitude", "graded", "ratings")
 

@@ -34,7 +34,8 @@ from peckorder.tables.coded_columns import (
 )
 from peckorder.tables.coders import ByTarget, Coder, LeftOut, OneHot, as_numbers, as_texts
 from peckorder.tables.columns import Columns, categoricals, frame_names, in_seconds, listed
-from peckorder.tables.features import Coding, Scaling
+from peckorder.tables.features import Coding
+from peckorder.tables.scaling import Scaling
 
 # Of fewer rows it says little that they have no value of a column that was learnt from.
 _MANY_ROWS: Final = 10
