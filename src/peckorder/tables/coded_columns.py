@@ -6,10 +6,12 @@ the fields by which a model file has them.
 
 from collections.abc import Mapping
 from itertools import chain
+from reprlib import repr as short
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from peckorder._core.errors import warn
 from peckorder._core.typing import Array, Floats, Ints
 from peckorder.feedback import GradedRows, Opinions, Preferences, Scale, read_grades, read_labels
 from peckorder.storage.fields import OMITTED, Field, FieldType, array, nullable, texts
@@ -24,8 +26,11 @@ from peckorder.tables.coders import (
     Number,
     OneHot,
     Ordered,
+    as_numbers,
+    as_texts,
     or_nan,
 )
+from peckorder.tables.columns import listed
 
 # The coder of each column, by its name.
 Coders: TypeAlias = Mapping[str, Coder]
@@ -139,6 +144,21 @@ def category_positions(coders: Coders) -> list[int]:
     """Return which columns of numbers are numbers of levels."""
     made = [coder for coder in coders.values() for _ in coder.names("")]
     return [k for k, coder in enumerate(made) if isinstance(coder, Category)]
+
+
+def warn_of_new_values(coders: Coders, columns: Mapping[str, Array]) -> None:
+    """Warn of columns of text, or codes, of which no value was learnt from."""
+    for name, coder in coders.items():
+        known = coder.known()
+        if known is None:
+            continue
+        column = as_numbers(name, columns[name]) if coder.reads_numbers else columns[name]
+        values = {text for text in as_texts(column) if text is not None}
+        if values and known.isdisjoint(values):
+            warn(
+                f"no value of column {name!r} was learnt from: {short(min(values))} is none of "
+                f"{listed(sorted(known))}; all count as {coder.unseen or 'missing ones'}."
+            )
 
 
 def heights_of(ranker: object, y: Any, n_rows: int) -> Floats:

@@ -33,6 +33,7 @@ from peckorder.tables.coders import (
 )
 from peckorder.tables.columns import Columns, check_column, numbers_rows, split_names
 from peckorder.tables.roles import ColumnRole, Role
+from peckorder.tables.scaling import Scaling
 from peckorder.tables.text_cells import AmountForm, DateForm, order_of_words
 
 # More different texts are coded by the target, in one column.

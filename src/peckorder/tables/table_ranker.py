@@ -1,7 +1,6 @@
 """TableRanker: columns are prepared, then ranked."""
 
 from collections.abc import Mapping, Sequence
-from reprlib import repr as short
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from peckorder._base import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE, all_or_nothing
-from peckorder._core.errors import entry, refusal, warn
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters, masked_as_nan
 from peckorder.feedback import Preferences, Queries
@@ -30,10 +29,11 @@ from peckorder.tables.coded_columns import (
     heights_of,
     joined_levels,
     read_coders,
+    warn_of_new_values,
     with_categories,
 )
-from peckorder.tables.coders import ByTarget, Coder, LeftOut, OneHot, as_numbers, as_texts
-from peckorder.tables.columns import Columns, categoricals, frame_names, in_seconds, listed
+from peckorder.tables.coders import ByTarget, Coder, LeftOut, OneHot
+from peckorder.tables.columns import Columns, categoricals, frame_names, in_seconds
 from peckorder.tables.features import Coding
 from peckorder.tables.scaling import Scaling
 
@@ -480,25 +480,10 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         coders = self._named_coders()
         X = coded(coders, columns, n_rows)
         if n_rows >= _MANY_ROWS:
-            self._warn_of_new_values(coders, columns)
+            warn_of_new_values(coders, columns)
         if self.shift_ is None or self.scale_ is None or not is_scaled:
             return X
         return Scaling(self.shift_, self.scale_).apply(X)
-
-    def _warn_of_new_values(self, coders: Coders, columns: Mapping[str, Array]) -> None:
-        """Warn of columns of text, or codes, of which no value was learnt from."""
-        for name, coder in coders.items():
-            known = coder.known()
-            if known is None:
-                continue
-            column = as_numbers(name, columns[name]) if coder.reads_numbers else columns[name]
-            values = {text for text in as_texts(column) if text is not None}
-            if values and known.isdisjoint(values):
-                what = coder.unseen or "missing ones"
-                warn(
-                    f"no value of column {name!r} was learnt from: "
-                    f"{short(min(values))} is none of {listed(sorted(known))}; all count as {what}."
-                )
 
     def _table(self, X: MatrixLike, *, reset: bool) -> tuple[list[str], list[Array]]:
         """Return names and columns; of a frame the features, by name."""

@@ -98,7 +98,6 @@ def recognise(
     left = [name for name in columns.names if name not in dropped]
     table = replace(columns, arrays={name: columns.arrays[name] for name in left})
     _check_apart(given, dropped)
-    ordered = None if classes is None else tuple(classes)
     if task == "ratings" or (task is None and not {"target", "qid"} & set(given)):
         found = _ratings(table, given, unset, must=task == "ratings")
         if found is not None:
@@ -106,11 +105,7 @@ def recognise(
             return _with_roles(columns, found, given, dropped)
     for role in ("item", "rating"):
         _check_alone(given, role, "for ratings (--task ratings)")
-    return _with_roles(columns, _rows(table, task, given, unset, ordered), given, dropped)
-
-
-def _is_text(label: object) -> bool:
-    return isinstance(label, str)
+    return _with_roles(columns, _rows(table, task, given, unset, classes), given, dropped)
 
 
 def _check_apart(given: Mapping[str, str], dropped: tuple[str, ...]) -> None:
@@ -189,7 +184,7 @@ def _rows(
     task: str | tuple[str, str] | None,
     given: Mapping[str, str],
     unset: Collection[str],
-    classes: tuple[str, ...] | None,
+    classes: Iterable[str] | None,
 ) -> Task:
     """Return the task of rows of features with something to predict."""
     query, notes = given.get("qid"), list[str]()
@@ -221,8 +216,7 @@ def _rows(
             ", ".join(table.names) or "none",
         )
     if classes is not None:
-        known = distinct(table.arrays[target]).tolist()
-        classes = tuple(split_names(classes, filter(_is_text, known)))
+        classes = tuple(split_names(classes, map(str, distinct(table.arrays[target]).tolist())))
     of_amounts = amount_notes(table, target) if classes is None else ()
     labels = (with_amounts(table, target) if of_amounts else table).arrays[target]
     notes += of_amounts
