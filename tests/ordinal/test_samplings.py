@@ -139,6 +139,20 @@ def test_a_stream_with_masks_is_its_rows(name):
     assert_array_equal(parts.predict(X), whole.predict(X))
 
 
+@every_kernel
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_with_masks_a_row_is_predicted_before_it_is_learnt(name, aggregate):
+    # tau=1 alone makes members that are all alike.
+    options = {**KERNELS[name][0], "tau": 1.0, "aggregate": aggregate}
+    progressive = ensemble(**options).progressive(X, Y, masks=MASKS)
+    model, predicted = ensemble(**options), []
+    for t in range(len(Y)):
+        row = slice(t, t + 1)
+        predicted += [] if t == 0 else model.predict(X[row]).tolist()
+        model.partial_fit(X[row], Y[row], masks=MASKS[row])
+    assert_array_equal(progressive[1:], predicted)
+
+
 def test_a_member_that_is_offered_nothing_learns_nothing():
     masks = MASKS.copy()
     masks[:, 2] = 0

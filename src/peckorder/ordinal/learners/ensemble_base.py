@@ -171,11 +171,11 @@ class AggregateLearner(Learner):
 
     @property
     def are_alike(self) -> bool:
-        """Whether all members are one and the same, having been offered all rows.
+        """Whether all members are one and the same, and will be offered all rows.
 
         Then each is the mean, to the bit, which the sum of all may not be.
         """
-        if not offers_all(self.mask_thresholds):
+        if len(self.given) or not offers_all(self.mask_thresholds):
             return False
         return bool((self.thresholds == self.thresholds[0]).all()) and self._alike()
 
