@@ -53,12 +53,27 @@ def test_an_explanation_shows_its_strongest_parts():
     assert len(explanation.items) > 10
     assert len(explanation.viewers) > 10
     lines = repr(explanation).splitlines()
-    assert lines[0] == (
-        f"Explanation(score={explanation.score:.2f}, item_mean={explanation.item_mean:.2f}, "
-        f"person={explanation.person:+.2f}, by_factors={explanation.by_factors:+.3f})"
+    cells = [line.rsplit(maxsplit=1) for line in lines]
+    assert cells[0] == ["predicted rating", f"{explanation.score:.2f}"]
+    assert cells[1] == ["the item's mean", f"{explanation.item_mean:.2f}"]
+    assert cells[2] == ["the person's level", f"{explanation.person:+.3f}"]
+    first, last = explanation.items[0], explanation.viewers[9]
+    assert cells[3] == [f"by rated item {first}", f"{explanation.by_items[0]:+.3f}"]
+    more = len(explanation.items) - 10
+    assert cells[13] == [f"{more} more", f"{explanation.by_items[10:].sum():+.3f}"]
+    assert cells[23] == [f"by viewer {last}", f"{explanation.by_viewers[9]:+.3f}"]
+    assert cells[25] == ["by factors of all people", f"{explanation.by_factors:+.3f}"]
+    assert lines[26:] == [
+        "Rated items add as much as viewers and factors do: two views of one sum."
+    ]
+
+
+def test_lists_and_explanations_are_tables_in_notebooks():
+    ratings = Ratings(
+        list("aabbbcc"), ["<i>", "y", "<i>", "y", "z", "y", "z"], [5, 1, 4, 2, 5, 1, 4]
     )
-    assert lines[1] == f"items, 10 of {len(explanation.items)}:"
-    assert lines[2] == f"  {explanation.by_items[0]:+.3f}  {explanation.items[0]}"
-    assert lines[12] == f"viewers, 10 of {len(explanation.viewers)}:"
-    assert lines[22] == f"  {explanation.by_viewers[9]:+.3f}  {explanation.viewers[9]}"
-    assert len(lines) == 23
+    model = PersonalRanker(n_factors=1, random_state=0).fit(ratings)
+    listed, explained = model.recommend("a")._repr_html_(), model.explain("a", "z")._repr_html_()
+    assert listed.startswith("<table><thead><tr><th>item</th><th>score</th>")
+    assert "<td>by rated item &lt;i&gt;</td>" in explained
+    assert "<i>" not in explained

@@ -423,3 +423,12 @@ def test_ids_of_several_kinds_are_texts_in_a_frame():
     qid = np.array([1, 1, "b", "b"], dtype=object)
     table = evaluate([1, 0, 1, 0], [1.0, 0.0, 1.0, 0.0], "ap", qid=qid)
     assert table.to_polars(per_query=True)["query"].to_list() == ["1", "b"]
+
+
+def test_tables_are_tables_in_notebooks():
+    good, poor = (evaluate(Y, score, ["ap", "ndcg@10"], qid=QID) for score in (GOOD, POOR))
+    for result in (good, compare(good, poor)):
+        page = result._repr_html_()
+        assert page.count("<tr>") == 3
+        shown = [cell for line in repr(result).splitlines() for cell in line.split("  ") if cell]
+        assert all(f">{cell.strip()}</t" in page for cell in shown)

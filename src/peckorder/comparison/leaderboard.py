@@ -3,21 +3,21 @@
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from html import escape
 from typing import Any
 
 from peckorder._core.errors import entry, refusal
+from peckorder._core.shown_tables import ShownAsTable
 from peckorder.comparison.contest import Contest, entries, run_contest
 from peckorder.comparison.ratings_case import MOST_PEOPLE, RatingsCase, make_ratings_case
 from peckorder.comparison.refit import refit
 from peckorder.comparison.table_case import MOST_ROWS, TableCase, make_table_case
 from peckorder.exceptions import MissingExtraError
-from peckorder.metrics import aligned, to_frame
+from peckorder.metrics import to_frame
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 
 
-class Leaderboard:
+class Leaderboard(ShownAsTable):
     """All rankers, measured on the same folds, the best first.
 
     Returned by `peckorder.compare`; printed, and shown by notebooks, as a table with notes.
@@ -101,20 +101,6 @@ class Leaderboard:
     def _remarks(self) -> list[str]:
         left_out = [f"{name} was left out: {why}" for name, why in self.left_out.items()]
         return [self._contest.summary, *left_out, *self.notes]
-
-    def __repr__(self) -> str:
-        return "\n".join([aligned(self._lines()), *self._remarks()])
-
-    def _repr_html_(self) -> str:
-        head, *rows = (
-            "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line)
-            for tag, line in zip(
-                ["th", *["td"] * len(self._contest.results)], self._lines(), strict=True
-            )
-        )
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return table + "".join(f"<p>{escape(remark)}</p>" for remark in self._remarks())
 
 
 @entry

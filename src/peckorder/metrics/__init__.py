@@ -4,7 +4,6 @@ from peckorder.metrics._errors import mae, rmse
 from peckorder.metrics._evaluate import Evaluation, PairedComparison, compare, evaluate
 
 # Not public: what other packages of the library use.
-from peckorder.metrics._evaluate import aligned as aligned
 from peckorder.metrics._evaluate import to_frame as to_frame
 from peckorder.metrics._lists import TIES as TIES
 from peckorder.metrics._lists import UNDEFINED as UNDEFINED

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry, entry_named, refusal, requiring
+from peckorder._core.shown_tables import Lines, ShownAsTable
 from peckorder._core.typing import Floats, Frame, Ints, Labels, VectorLike
 from peckorder._core.validation import optional, whole
 from peckorder.feedback import Preferences, Queries
@@ -28,8 +29,8 @@ _INTERVAL = "95 % interval"
 _ONE_OF = {"queries": "query", "components": "component", "pairs": "pair"}
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(ShownAsTable):
     """Metrics of a ranking: one value per query, their means and 95 % intervals.
 
     Of preferences without queries, there is one value per connected component of pairs, or
@@ -97,10 +98,8 @@ class Evaluation:
     def __contains__(self, name: object) -> bool:
         return name in self.means
 
-    def __str__(self) -> str:
-        return _table(("metric", "mean", _INTERVAL, self.unit, "undefined"), self._rows())
-
-    __repr__ = __str__
+    def _lines(self) -> Lines:
+        return _lines(("metric", "mean", _INTERVAL, self.unit, "undefined"), self._rows())
 
     def to_pandas(self, *, per_query: bool = False) -> Frame:
         """Return the table as a pandas frame; or one row per query."""
@@ -244,8 +243,8 @@ def _comparable(preferences: Preferences, metrics: Sequence[Metric]) -> Preferen
     return preferences.without_sizes()
 
 
-@dataclass(frozen=True, eq=False)
-class PairedComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairedComparison(ShownAsTable):
     """Differences between two rankings of the same queries, metric by metric.
 
     Of preferences, "queries" here may be components or pairs: see `evaluate`.
@@ -274,10 +273,8 @@ class PairedComparison:
     intervals: Mapping[str, tuple[float, float]]
     p_values: Mapping[str, float]
 
-    def __str__(self) -> str:
-        return _table(("metric", "difference", _INTERVAL, "p"), self._rows(), sign="+")
-
-    __repr__ = __str__
+    def _lines(self) -> Lines:
+        return _lines(("metric", "difference", _INTERVAL, "p"), self._rows(), sign="+")
 
     def to_pandas(self) -> Frame:
         """Return the table as a pandas frame."""
@@ -383,26 +380,14 @@ def _aligned(a: Evaluation, b: Evaluation) -> tuple[list[str], Ints]:
     return names, positions
 
 
-def _table(headings: tuple[str, ...], rows: list[dict[str, Any]], sign: str = "") -> str:
-    """Return rows of a metric, a value, its interval and more numbers as text."""
+def _lines(headings: tuple[str, ...], rows: list[dict[str, Any]], sign: str = "") -> Lines:
+    """Return rows of a metric, a value, its interval and more numbers as cells."""
     lines = [headings]
     for metric, value, low, high, *others in (row.values() for row in rows):
         shown = [f"{x:.4f}" if isinstance(x, float) else str(x) for x in others]
         interval = f"{low:{sign}.4f} to {high:{sign}.4f}"
         lines.append((metric, f"{value:{sign}.4f}", interval, *shown))
-    return aligned(lines)
-
-
-def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Return lines of cells as text, in columns; all but the first to the right."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    return lines
 
 
 @entry_named("metrics")

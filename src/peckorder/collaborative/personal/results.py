@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from peckorder._core.shown_tables import Lines, ShownAsTable
 from peckorder._core.typing import Bools, Floats, Frame, Labels
 from peckorder.metrics import to_frame
 
@@ -22,8 +23,8 @@ class Recommended(NamedTuple):
     above_cut: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Recommendations:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recommendations(ShownAsTable):
     """A ranked list for one person, best first; iterates over its rows.
 
     Attributes
@@ -82,23 +83,23 @@ class Recommendations:
             "above_cut": self.above_cut.tolist(),
         }
 
-    def __str__(self) -> str:
-        names = [str(item) for item in self.items.tolist()]
-        width = max([4, *map(len, names)])
-        lines = [f"{'item':<{width}}  score    gap  above cut"]
+    def _lines(self) -> Lines:
         shown = self.scores if self.scale is None else np.clip(self.scores, *self.scale)
-        for name, score, gap, above in zip(names, shown, self.gaps, self.above_cut, strict=True):
-            mark = "yes" if above else "no"
-            lines.append(f"{name:<{width}}  {score:5.2f}  {gap:5.2f}  {mark}")
-        if not self.is_personal:
-            lines.append("not personal: too little is known of the person")
-        return "\n".join(lines)
+        rows = zip(self.items.tolist(), shown, self.gaps, self.above_cut, strict=True)
+        return [
+            ("item", "score", "gap", "above cut"),
+            *(
+                (str(item), f"{score:.2f}", f"{gap:.2f}", "yes" if above else "no")
+                for item, score, gap, above in rows
+            ),
+        ]
 
-    __repr__ = __str__
+    def _remarks(self) -> list[str]:
+        return ["not personal: too little is known of the person"] * (not self.is_personal)
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(ShownAsTable):
     """The terms of a predicted rating, as three equivalent sums.
 
     ``score = item_mean + person + by_items.sum()``, and
@@ -144,16 +145,25 @@ class Explanation:
     by_viewers: Floats
     by_factors: float
 
-    def __repr__(self) -> str:
+    def _lines(self) -> Lines:
+        def term(what: str, value: float) -> tuple[str, str]:
+            return what, f"{value:+.3f}"
+
         lines = [
-            f"Explanation(score={self.score:.2f}, item_mean={self.item_mean:.2f}, "
-            f"person={self.person:+.2f}, by_factors={self.by_factors:+.3f})"
+            ("predicted rating", f"{self.score:.2f}"),
+            ("the item's mean", f"{self.item_mean:.2f}"),
+            term("the person's level", self.person),
         ]
-        for name, ids, terms in (
-            ("items", self.items, self.by_items),
-            ("viewers", self.viewers, self.by_viewers),
+        for what, ids, terms in (
+            ("by rated item", self.items, self.by_items),
+            ("by viewer", self.viewers, self.by_viewers),
         ):
-            few = ids.tolist()[:_SHOWN]
-            lines.append(f"{name}, {len(few)} of {len(ids)}:")
-            lines += [f"  {t:+.3f}  {i}" for i, t in zip(few, terms, strict=False)]
-        return "\n".join(lines)
+            few = zip(ids.tolist()[:_SHOWN], terms.tolist(), strict=False)
+            lines += [term(f"{what} {i}", value) for i, value in few]
+            if len(ids) > _SHOWN:
+                rest = float(terms[_SHOWN:].sum())
+                lines.append(term(f"{len(ids) - _SHOWN:,} more", rest))
+        return [*lines, term("by factors of all people", self.by_factors)]
+
+    def _remarks(self) -> list[str]:
+        return ["Rated items add as much as viewers and factors do: two views of one sum."]
