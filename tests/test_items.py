@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from scipy import sparse, stats
+from sklearn.exceptions import ConvergenceWarning
 
 from peckorder import MPRank, Preferences, rank_items
 from support import slow_pairs
@@ -182,7 +183,7 @@ RANKING = rank_items(TABLE)
         ),
         (
             lambda: rank_items(Preferences([0], [1]), ids=["a", "a"]),
-            "rank_items: ids must be distinct; got 1 again.",
+            "rank_items: ids must be distinct; got 'a' again.",
         ),
         (
             lambda: rank_items({"winner": ["a"], "other name": ["b"]}),
@@ -211,3 +212,23 @@ RANKING = rank_items(TABLE)
 def test_is_refused_in_one_sentence(call, sentence):
     with refuses(sentence):
         call()
+
+
+def test_says_that_iteration_did_not_converge():
+    # A long chain whose weights differ a lot, of more items than are decomposed.
+    n_items = 3_200
+    weight = 10.0 ** np.random.default_rng(0).uniform(-7, 0, n_items - 1)
+    chain = Preferences(np.arange(1, n_items), np.arange(n_items - 1), weight)
+    with pytest.warns(ConvergenceWarning, match="rank_items: not converged after 32000 iterations"):
+        scores = rank_items(chain).scores
+    assert np.abs(np.diff(scores) - 1.0).max() > 0.1
+
+
+def test_iteration_that_rounding_ends_is_no_reason_to_warn():
+    n_items = 3_200
+    weight = 10.0 ** np.random.default_rng(0).uniform(-1, 0, n_items - 1)
+    chain = Preferences(np.arange(1, n_items), np.arange(n_items - 1), weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scores = rank_items(chain).scores
+    assert np.abs(np.diff(scores) - 1.0).max() < 1e-8

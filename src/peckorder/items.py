@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import stdtr, stdtrit
+from sklearn.exceptions import ConvergenceWarning
 
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.parameters import open_fraction
@@ -25,6 +26,8 @@ __all__ = ["ItemRanking", "ScoreDifference", "rank_items"]
 _FEW: Final = 3_000
 # Squared residuals beside the right side at which iteration ends.
 _ENOUGH: Final = 1e-26
+# Those above which scores may be far off; below, rounding may end iteration.
+_COARSE: Final = 1e-18
 # Variances that are computed together.
 _TOGETHER: Final = 256
 
@@ -310,6 +313,13 @@ class _Graph:
             _ENOUGH * float(right @ right),
             10 * len(right),
         )
+        rest = right - L @ result.x
+        if not result.is_converged and rest @ rest > _COARSE * float(right @ right):
+            warn(
+                f"not converged after {result.n_iter} iterations: scores may be far off. Bring "
+                "weights closer to each other, or add comparisons between distant items.",
+                ConvergenceWarning,
+            )
         return result.x
 
     def resistances(self, above: Ints, below: Ints) -> Floats:
@@ -365,7 +375,8 @@ def _known_ids(ids: ArrayLike | None, comparisons: Preferences) -> tuple[Labels,
         return np.arange(n_items), n_items
     codes, known = Ids.from_column("ids", ids)
     if len(known) != len(codes):
-        raise refusal("ids", "be distinct", f"{len(codes) - len(known)} again")
+        again = int(np.argmax(np.bincount(codes) > 1))
+        raise refusal("ids", "be distinct", f"{id_list(known.values)[again]!r} again")
     if len(codes) < n_items:
         raise refusal("ids", f"be one per item, {n_items} at least", len(codes))
     return known.values[codes], len(codes)
