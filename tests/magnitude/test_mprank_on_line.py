@@ -240,6 +240,20 @@ X3, Y3 = [[0.0], [1.0], [2.0]], [0.0, 1.0, 5.0]
             "kernel; got another.",
         ),
         (
+            lambda: (
+                MPRank(kernel="rbf").partial_fit(X3, Y3).set_params(gamma=9).partial_fit(X3, Y3)
+            ),
+            DataError,
+            "partial_fit must be called on a new model, or one of the rows of one query with this "
+            "kernel; got another.",
+        ),
+        (
+            lambda: MPRank(kernel="rbf").fit(X3, Y3).set_params(kernel="poly").partial_fit(X3, Y3),
+            DataError,
+            "partial_fit must be called on a new model, or one of the rows of one query with this "
+            "kernel; got another.",
+        ),
+        (
             lambda: MPRank(kernel="rbf", solver="gradient", step=9e9).partial_fit(X3, Y3),
             ValueError,
             "step must be shorter to converge, None for a safe one; got 9000000000.0.",

@@ -577,6 +577,7 @@ class MPRank(SquaredModel, stored=True):
             isinstance(training, TrainingRows)
             and isinstance(training.rows, Gram)
             and training.weights.n_queries == 1
+            and training.rows.function == self._kernel_function(self.gamma)
         ):
             raise refusal(
                 "partial_fit",
