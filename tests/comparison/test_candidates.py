@@ -1,5 +1,7 @@
 """All candidates try as many settings; those of other libraries choose their size."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.model_selection import ParameterGrid
@@ -81,6 +83,26 @@ def test_trees_of_other_libraries(trees, way):
         assert np.corrcoef(said, y)[0, 1] > 0.8
     # After all rounds as after the number that was chosen.
     np.testing.assert_array_equal(model.model_.predict(X, model.chosen_["n_estimators"]), said)
+
+
+@pytest.mark.parametrize("trees", ["LightGBM", "XGBoost", "CatBoost"])
+@pytest.mark.parametrize(
+    ("y", "qid", "sentence"),
+    [
+        (np.arange(8.0), [0, 1], "qid must be one value per row, 8 in all; got 2."),
+        (np.arange(8.0), np.full(8, np.nan), "qid must be "),
+        (np.arange(5.0), None, "y must be one label per row; got 5 labels for 8 rows."),
+        (np.full(8, np.nan), None, "y must be finite numbers; got nan in row 0."),
+        (np.full(8, "a"), None, "y must be numbers or an ordered categorical; got 'a' in row 0."),
+        (np.ones((8, 2)), None, "y should be a 1d array, got an array of shape (8, 2) instead."),
+    ],
+)
+def test_trees_of_other_libraries_check_labels_and_queries(trees, y, qid, sentence):
+    model = getattr(third_party, trees)(n_estimators=2)
+    pytest.importorskip(model.package)
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        model.fit(np.arange(16.0).reshape(8, 2), y, qid)
+    assert not hasattr(model, "n_features_in_")
 
 
 def test_boosting_without_rounds_predicts_what_it_does_in_the_end():

@@ -16,7 +16,7 @@ from peckorder._core.errors import entry, named, refusal, requiring
 from peckorder._core.parameters import SEED
 from peckorder._core.typing import Bools, Floats, Ints, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, check_parameters, not_negative, positive, whole
-from peckorder.feedback import Scale, read_labels
+from peckorder.feedback import LabelColumn, Queries, Scale, read_grades, read_labels
 from peckorder.metrics import disagreement, rank_loss, ranks
 from peckorder.storage.fields import Field, FieldType, Table, ints
 from peckorder.storage.format import Damaged, Node
@@ -168,22 +168,25 @@ class Trees(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc
         with all_or_nothing(self):
             rows = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
             self._check_categories(rows)
+            column = read_labels(y)
+            column.check_length(len(rows))
             if self.classes is not None:
-                self._fit_classes(library, rows, y)
+                self._fit_classes(library, rows, column)
                 return self
-            values = np.asarray(y, dtype=np.float64)
+            values = read_grades(y)
             if qid is None:
                 self.model_ = self._boosted(library, "values", rows, values, None)
             else:
+                Queries.of(qid, len(rows))  # refuses what is not one query per row
                 queries = np.unique(np.asarray(qid), return_inverse=True)[1]
                 order = np.argsort(queries, kind="stable")
                 lists = rows[order], grades(values)[order], queries[order]
                 self.model_ = self._boosted(library, "lists", *lists)
         return self
 
-    def _fit_classes(self, library: Any, X: Floats, y: VectorLike) -> None:
+    def _fit_classes(self, library: Any, X: Floats, column: LabelColumn) -> None:
         scale = Scale.given(self.classes)
-        levels = scale.levels(read_labels(y), slice(None))
+        levels = scale.levels(column, slice(None))
         self.classes_ = scale.classes
         self.seen_, target = np.unique(levels, return_inverse=True)
         is_alone = len(self.seen_) == 1
