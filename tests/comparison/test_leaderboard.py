@@ -66,6 +66,14 @@ def test_other_forms_of_the_same_table(board, data, tmp_path):
     assert means(other) == means(board)
 
 
+def test_one_name_is_a_list_of_one():
+    one = peckorder.compare(FRAME, rankers="PRank", drop="colour", folds=2)
+    assert means(one) == means(
+        peckorder.compare(FRAME, rankers=["PRank"], drop=["colour"], folds=2)
+    )
+    assert not any("colour" in name for name in one.best_.prepared_names_)
+
+
 def test_as_text_frame_and_html(board):
     text, page = repr(board), board._repr_html_()
     assert text.splitlines()[0].split()[:4] == ["ranker", "mean", "rank", "loss"]

@@ -41,6 +41,7 @@ def run_explain(
                     name,
                     "not be given for a PersonalRanker, which is asked by user and item",
                     "one",
+                    hint="Type peckorder explain MODEL --user USER --item ITEM.",
                 )
         _explain_person(printer, ranker, options)
         return

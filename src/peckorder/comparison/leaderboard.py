@@ -188,6 +188,9 @@ def compare(
     >>> board.best_.predict(pandas.DataFrame({"size": [0.0], "noise": [0.0]})).round().tolist()
     [100.0]
     """
+    # One name is a list of one, as on the command line.
+    rankers, classes = _listed(rankers), _listed(classes)
+    drop, category, keep = (_listed(names) or () for names in (drop, category, keep))
     case = make_case(
         _columns_of(data),
         {"target": target, "qid": qid, "user": user, "item": item},
@@ -202,6 +205,10 @@ def compare(
     )
     contest = run_contest(case, n_splits=folds, seed=seed, only=rankers, on_progress=progress)
     return Leaderboard(case, contest)
+
+
+def _listed(names: Iterable[str] | None) -> Iterable[str] | None:
+    return [names] if isinstance(names, str) else names
 
 
 def make_case(
