@@ -21,20 +21,14 @@ RULE = (
 
 
 def above_zero(differences: Floats) -> Comparison:
-    """Return whether the mean of paired differences is above zero, NaN left out.
-
-    By Student's t. Differences that are all alike have no spread to judge by: of these p
-    is that of n signs that agree.
-    """
+    """Return whether the mean of paired differences is above zero, NaN left out."""
     differences = differences[np.isfinite(differences)]
     n = len(differences)
     mean = float(differences.mean()) if n else 0.0
     if n < 2 or mean == 0.0:
         return Comparison(int(np.sign(mean)), 1.0)
     error = float(differences.std(ddof=1)) / np.sqrt(n)
-    if error <= 1e-12 * abs(mean):
-        return Comparison(int(np.sign(mean)), 2.0 ** (1 - n))
-    p = 2.0 * float(stats.t.sf(abs(mean) / error, n - 1))
+    p = 2.0 * float(stats.t.sf(abs(mean) / error, n - 1)) if error > 0.0 else 0.0
     return Comparison(int(np.sign(mean)), p)
 
 
