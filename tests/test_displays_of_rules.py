@@ -5,11 +5,13 @@ from functools import partial
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.text import Annotation
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from peckorder import AggregatePRank, PRank, WidrowHoff
@@ -124,7 +126,26 @@ def test_without_a_version_space_the_best_arcs_are_shown():
     assert display.mistakes.min() == 1
     assert len(display.version_space) == (display.mistakes == 1).sum() > 1
     # A sector per arc, and one more on each of the best.
-    assert len(display.ax_.patches) == len(display.mistakes) + len(display.version_space)
+    sectors = [len(drawn.get_paths()) for drawn in display.ax_.collections]
+    assert sectors == [len(display.mistakes), len(display.version_space)]
+
+
+def test_a_version_space_of_many_rows_is_drawn_in_one_piece():
+    x = np.random.default_rng(0).normal(size=(300, 1))
+    display = VersionSpaceDisplay.from_estimator(ENSEMBLE, x, np.where(x[:, 0] > 0.2, 2, 1))
+    assert (len(display.ax_.patches), len(display.ax_.collections)) == (0, 2)
+    assert display.ax_.collections[0].get_paths()[7].vertices.shape[1] == 2
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, pd.DataFrame, list])
+def test_a_row_of_any_form_is_shown_and_names_are_kept(form, recwarn):
+    named = pd.DataFrame(X[:40]).add_prefix("x")
+    model = PRank(rule="last").fit(named if form is pd.DataFrame else X[:40], Y[:40])
+    row = form(X[40:41]) if form is not list else X[40].tolist()
+    row = row.add_prefix("x") if form is pd.DataFrame else row
+    display = PRankUpdateDisplay.from_estimator(model, row, Y[40], draw=False)
+    assert display.new_score == draw_update(draw=False).new_score
+    assert not recwarn.list
 
 
 def test_the_picture_of_a_version_space():

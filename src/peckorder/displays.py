@@ -365,9 +365,10 @@ class PRankUpdateDisplay(Display):
         Parameters
         ----------
         estimator : PRank
-            A fitted model with ``rule="last"``, of any kernel and update. It is left as
+            A fitted model with ``rule="last"``, of any update, and any kernel that is not
+            precomputed. It is left as
             it is.
-        x : array-like of shape (n_features,)
+        x : {array-like, sparse matrix} of shape (n_features,) or (1, n_features)
             A row.
         y : object
             Its class, one of `classes_`.
@@ -391,7 +392,7 @@ class PRankUpdateDisplay(Display):
         if estimator.rule != "last":
             rule = "be of rule='last', the one that a row moves"
             raise refusal("estimator", rule, repr_(estimator), error=ValueError)
-        rows = np.atleast_2d(np.asarray(x))
+        rows: Any = x if getattr(x, "ndim", 1) == 2 else np.atleast_2d(np.asarray(x))
         if rows.shape[0] != 1:
             raise refusal("x", "be one row", f"{rows.shape[0]} rows", error=ValueError)
         (level,) = estimator._scale.levels(read_labels([y]), slice(None))
@@ -560,18 +561,24 @@ class VersionSpaceDisplay(Display):
 
     def _draw(self, line: dict[str, object]) -> None:
         ax, worst = self.ax_, max(int(self.mistakes.max()), 1)
-        for start, end, n_wrong in zip(self.edges, self.edges[1:], self.mistakes, strict=False):
-            turn = np.linspace(start, end, 2 + int((end - start) / 0.02))
-            shade = str(0.95 - 0.6 * n_wrong / worst)
-            ax.fill([0.0, *np.cos(turn)], [0.0, *np.sin(turn)], color=shade, linewidth=0)
-        for start, end in self.version_space:
-            turn = np.linspace(start, end, 2 + int((end - start) / 0.02))
-            ax.fill([0.0, *np.cos(turn)], [0.0, *np.sin(turn)], color="C2", alpha=0.5)
+        starts, ends = self.edges[:-1], self.edges[1:]
+        shades = [str(0.95 - 0.6 * n_wrong / worst) for n_wrong in self.mistakes]
+        _draw_sectors(ax, starts, ends, facecolors=shades)
+        _draw_sectors(ax, *self.version_space.T, facecolors="C2", alpha=0.5)
         turns = _angles(self.members)
         options = {"marker": ".", "linestyle": "", "color": "C0"} | line
         (self.line_,) = ax.plot(np.cos(turns), np.sin(turns), **options)
         ax.plot(np.cos(self.angle), np.sin(self.angle), "*", color="C3", markersize=14)
         ax.set(xlabel="weight", ylabel="threshold", aspect="equal")
+
+
+def _draw_sectors(ax: Axes, starts: Floats, ends: Floats, **how: Any) -> None:
+    """Draw sectors of the circle, all at once: there may be thousands."""
+    from matplotlib.collections import PolyCollection
+
+    arcs = (np.linspace(a, b, 2 + int((b - a) / 0.02)) for a, b in zip(starts, ends, strict=True))
+    sectors = [np.vstack([[0.0, 0.0], np.column_stack([np.cos(t), np.sin(t)])]) for t in arcs]
+    ax.add_collection(PolyCollection(sectors, linewidths=0, **how))
 
 
 def _angles(rules: Floats) -> Floats:

@@ -116,6 +116,18 @@ def test_tabs_by_the_name_of_the_file(tmp_path, name):
     assert rows(load_ratings(path, sep=";")) == [("ann", 7, 5.0)]
 
 
+def test_ratings_of_an_open_file_of_home_and_of_a_name_in_capitals(tmp_path, monkeypatch):
+    text = "user,item,rating\nann,7,5\n"
+    assert rows(load_ratings(io.StringIO(text))) == [("ann", 7, 5.0)]
+    path = written(tmp_path / "a.csv", text.encode())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert rows(load_ratings("~/a.csv")) == [("ann", 7, 5.0)]
+    pytest.importorskip("pyarrow")
+    pd.read_csv(path).to_parquet(tmp_path / "A.PARQUET")
+    assert rows(load_ratings(tmp_path / "A.PARQUET")) == [("ann", 7, 5.0)]
+
+
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_ratings(tmp_path / "a.csv")

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sklearn.utils import Bunch
 
 from peckorder._core.errors import entry, refusal
-from peckorder._core.text_files import check_source
+from peckorder._core.text_files import Source, check_source
 from peckorder.datasets.fetching.publishers import PUBLISHED
 from peckorder.datasets.published.book_crossing import load_book_crossing
 from peckorder.datasets.published.eachmovie import load_eachmovie
@@ -34,17 +34,17 @@ _TABLES = ("ratings.csv", "ratings.csv.gz", "ratings.parquet")
 
 
 @entry
-def load_ratings(path: str | os.PathLike[str], **options: Any) -> Ratings:
+def load_ratings(path: Source, **options: Any) -> Ratings:
     r"""Read ratings from a Parquet or text file, or a published set from its folder.
 
     Parameters
     ----------
-    path : path
-        A file: Parquet by the end of its name, else text, which may be compressed with
-        ``.gz``; the separator is a comma, or a tab if the name ends in ``.tsv`` or
-        ``.tsv.gz``, unless `sep` is given. Or a folder, with `ratings.csv`,
-        `ratings.parquet` or the files of a set of which there is a loader, or a file of
-        such a set, such as `u.data` or `vote.txt`.
+    path : path or file
+        An open file of text, or a path. A file is Parquet by the end of its name, else
+        text, which may be compressed with ``.gz``; the separator is a comma, or a tab
+        if the name ends in ``.tsv`` or ``.tsv.gz``, unless `sep` is given. A folder has
+        `ratings.csv`, `ratings.parquet` or the files of a set of which there is a
+        loader; a file of such a set, such as `u.data` or `vote.txt`, stands for it.
     **options
         Those of `Ratings.read_parquet` or `Ratings.read_csv`; none for published sets.
 
@@ -66,25 +66,26 @@ def load_ratings(path: str | os.PathLike[str], **options: Any) -> Ratings:
     return titled_ratings(path, **options)[1]
 
 
-def titled_ratings(path: str | os.PathLike[str], **options: Any) -> tuple[str, Ratings]:
+def titled_ratings(path: Source, **options: Any) -> tuple[str, Ratings]:
     """Return ratings as `load_ratings` does, and what they are called."""
     check_source(path)
-    if isinstance(path, str | os.PathLike):
-        place = Path(path).expanduser()
-        if place.is_dir():
-            file = next((place / name for name in _TABLES if (place / name).is_file()), None)
-            if file is None:
-                return _published(place, options)
-            path = file
-        for folder, (load, names) in _SETS.items():
-            if place.name.removesuffix(".gz") in names and place.is_file() and not options:
-                return PUBLISHED[folder].title, load(place.parent).ratings
-    name = Path(path).name
-    if Path(path).suffix in (".parquet", ".pq"):
-        return name, Ratings.read_parquet(path, **options)
-    if name.lower().removesuffix(".gz").endswith(".tsv"):
+    if not isinstance(path, str | os.PathLike):
+        return "ratings", Ratings.read_csv(path, **options)
+    place = Path(path).expanduser()
+    if place.is_dir():
+        file = next((place / name for name in _TABLES if (place / name).is_file()), None)
+        if file is None:
+            return _published(place, options)
+        place = file
+    for folder, (load, names) in _SETS.items():
+        if place.name.removesuffix(".gz") in names and place.is_file() and not options:
+            return PUBLISHED[folder].title, load(place.parent).ratings
+    name = place.name.lower()
+    if name.endswith((".parquet", ".pq")):
+        return place.name, Ratings.read_parquet(place, **options)
+    if name.removesuffix(".gz").endswith(".tsv"):
         options = {"sep": "\t"} | options
-    return name, Ratings.read_csv(path, **options)
+    return place.name, Ratings.read_csv(place, **options)
 
 
 def _published(folder: Path, options: dict[str, Any]) -> tuple[str, Ratings]:
