@@ -77,6 +77,13 @@ def test_there_are_no_more_folds_than_components():
         run_contest(case_of("component", pairs=PAIRS.among(range(5))))
 
 
+def test_settings_are_chosen_on_as_many_components_as_there_are():
+    few = PAIRS.among(range(20))  # four, of which three are learnt from
+    contest = run_contest(case_of("component", pairs=few), only=["MPRank"])
+    ranker = next(result for result in contest.results if result.name == "MPRank")
+    assert [sorted(chosen) for chosen in ranker.chosen] == [["C"]] * 4
+
+
 def test_pairs_are_the_unit_if_all_are_connected():
     chain = Preferences(range(1, N), range(N - 1))
     contest = run_contest(case_of("pair", pairs=chain), n_splits=2, only=["MPRank"])

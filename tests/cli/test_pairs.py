@@ -107,6 +107,13 @@ def test_what_is_left_out_can_be_asked_for(data, capsys):
     assert f"Items left out, 5 folds: msd {value:.4g}." in shown
 
 
+def test_few_components_are_left_out_in_fewer_folds(data, capsys):
+    more = ("--ranker", "MPRank", "--by", "component", "-o", data / "m.peckorder")
+    shown = output_of(capsys, *words(data, "fit", "matches.csv", *more))
+    assert "(chosen on connected components left out)" in shown
+    assert "Connected components left out, 4 folds: msd " in shown
+
+
 @pytest.mark.parametrize(
     "ranker", ["SVRank", "MPRankCV", "MPRank (RBF kernel)", "RankBoost (trees)"]
 )
@@ -386,9 +393,10 @@ def test_items_are_asked_for(data, capsys):
     sentence = check_refused(capsys, "fit", data / "plain.csv", "--by", "row", *FIT)
     assert sentence == "fit: by must go with --items FILE, of pairs; got 'row'."
     of_teams = words(data, "fit", "plain.csv", *FIT)
-    sentence = check_refused(capsys, *of_teams, "--by", "component")
+    pd.read_csv(data / "plain.csv").head(60).to_csv(data / "one.csv", index=False)
+    sentence = check_refused(capsys, *words(data, "fit", "one.csv", *FIT), "--by", "component")
     assert sentence == (
-        "PairKFold: preferences must have at least n_splits=5 connected components of pairs; got 4."
+        "PairKFold: preferences must have at least n_splits=2 connected components of pairs; got 1."
     )
     sentence = check_refused(capsys, *of_teams, "--by", "team")
     assert sentence == "fit: by must be one of 'pair', 'row', 'component'; got 'team'."

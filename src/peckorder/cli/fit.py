@@ -15,7 +15,7 @@ from peckorder.cli.options import FitOptions, OutputOptions, PairOptions, separa
 from peckorder.cli.outputs import ReportProgress, ResultPrinter, role_lines, roles_as_json
 from peckorder.cli.pairs import load_pairs
 from peckorder.comparison.candidates import Candidate, TaskInfo, plain_name
-from peckorder.comparison.pairs_case import CANDIDATES, FURTHER, LEFT_OUT, LeftOut, inner_folds
+from peckorder.comparison.pairs_case import CANDIDATES, FURTHER, LEFT_OUT, LeftOut, folds_of
 from peckorder.comparison.refit import TASKS, fit_ratings, fit_table, fitted_candidates, unfitted
 from peckorder.comparison.table_case import make_table_case
 from peckorder.comparison.tuning import Wrapper, fit_model
@@ -306,7 +306,7 @@ def _fit_pairs(
     if preferences.has_sizes and isinstance(ranker, RankBoost):
         notes += ("RankBoost learns the order only: sizes are not used.",)
     if options.by is not None:  # else it is not needed
-        inner_folds(options.by).split(preferences)
+        folds_of(preferences, options.by)
     what = f"Fitting {options.ranker} to {counted(len(preferences), 'pair', 'pairs')}"
     report_progress(0, None, f"{what}, choosing on what is left out")
     scale = candidate.scaled if options.scale is None else options.scale

@@ -26,7 +26,6 @@ from peckorder.tables.features import Coding
 from peckorder.tables.roles import ColumnRole
 
 _CS: Final = tuple(10.0**power for power in range(-2, 5))
-_N_FOLDS: Final = 5
 # What is left out, in words.
 LEFT_OUT: Final = {"pair": "pairs", "row": "items", "component": "connected components"}
 
@@ -65,7 +64,7 @@ FURTHER: Final = (Candidate("MPRankCV", lambda info: MPRankCV()),)
 class LeftOut(NamedTuple):
     """The settings that do best on what is left out, and how they do there.
 
-    `by` is what was left out, as in `PairKFold`; `n_settings` were tried.
+    `by` is what was left out, as in `PairKFold`, in `n_folds`; `n_settings` were tried.
     """
 
     chosen: Mapping[str, object]
@@ -73,17 +72,27 @@ class LeftOut(NamedTuple):
     metric: str
     value: float
     n_settings: int
+    n_folds: int
 
     def sentence(self) -> str:
         """Describe it in a sentence."""
         what = LEFT_OUT[self.by].capitalize()
         least = f", the least of {self.n_settings} settings" if self.n_settings > 1 else ""
-        return f"{what} left out, {_N_FOLDS} folds: {self.metric} {self.value:.4g}{least}."
+        return f"{what} left out, {self.n_folds} folds: {self.metric} {self.value:.4g}{least}."
 
 
-def inner_folds(by: str) -> PairKFold:
-    """Return how pairs are left out to choose settings."""
-    return PairKFold(_N_FOLDS, by=by, random_state=0)
+def folds_of(preferences: Preferences, by: str, n_splits: int = 5, seed: int = 0) -> PairKFold:
+    """Return so many folds, or the most that there are pairs for."""
+    while True:
+        cv = PairKFold(n_splits, by=by, random_state=seed)
+        try:
+            cv.split(preferences)
+        except DataError:
+            if n_splits == 2:
+                raise
+            n_splits -= 1
+        else:
+            return cv
 
 
 def choose_on_pairs(
@@ -102,7 +111,7 @@ def choose_on_pairs(
     rounds = {"n_rounds": ROUNDS[-1]} if is_boosted and "n_rounds" not in by_hand else {}
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     try:
-        folds = list(inner_folds(by).split(preferences))
+        folds = list(folds_of(preferences, by).split(preferences))
     except DataError:
         return None
     loss: Any = mean_squared_difference if preferences.has_sizes else disagreement
@@ -118,7 +127,7 @@ def choose_on_pairs(
     k, stage = divmod(int(np.argmin(losses)), losses.shape[1])
     chosen = settings[k] | ({"n_rounds": ROUNDS[stage]} if rounds else {})
     metric = "msd" if preferences.has_sizes else "disagreement"
-    return LeftOut(chosen, by, metric, float(losses[k, stage]), losses.size)
+    return LeftOut(chosen, by, metric, float(losses[k, stage]), losses.size, len(folds))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,7 +193,7 @@ class PairsCase(Case):
         is_connected = (component == component[0]).all()
         # Sizes that are their numbers tell which pairs are in a fold.
         numbered = Preferences(better, worse, weight, np.arange(len(better)))
-        cv = self._folds(n_splits, seed)
+        cv = folds_of(preferences, self.by, n_splits, seed)
         tests = (test.sizes().astype(np.int64) for _, test in cv.split(numbered))
         trials = (
             self._trial(k, seed, train, test)
@@ -198,19 +207,6 @@ class PairsCase(Case):
             None if is_connected else component,
             "" if is_connected else "connected components",
         )
-
-    def _folds(self, n_splits: int, seed: int) -> PairKFold:
-        """Return so many folds, or the most that there are pairs for."""
-        while True:
-            cv = PairKFold(n_splits, by=self.by, random_state=seed)
-            try:
-                cv.split(self.data.preferences)
-            except DataError:
-                if n_splits == 2:
-                    raise
-                n_splits -= 1
-            else:
-                return cv
 
     def _trial(self, k: int, seed: int, train: Preferences, test: Ints) -> Trial:
         better, worse, _ = self.data.preferences.pairs()
