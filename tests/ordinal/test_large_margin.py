@@ -51,6 +51,17 @@ def test_a_projection_is_the_nearest_rule(problem, C):
     assert (np.diff(thresholds) >= 0).all()
 
 
+@pytest.mark.parametrize("size", [1.0, 1e6, 1e9, 1e12])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_last_row_has_its_margins_however_long_rows_are(size, seed):
+    rng = np.random.default_rng(seed)
+    rows, y = rng.normal(size=(12, 2)) * size, rng.integers(1, 5, 12)
+    model = PRank(rule="last", update="projection", C=None, classes=range(1, 5), **PLAIN)
+    model.fit(rows, y)
+    margins = model.decision_function(rows[-1:]) - model.thresholds_
+    assert (np.where(y[-1] > np.arange(1, 4), margins, -margins) >= 1 - 1e-9).all()
+
+
 @pytest.mark.parametrize("C", [None, 0.3])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_general_solver_finds_the_same_rule_with_order_as_a_condition(seed, C):

@@ -131,10 +131,11 @@ def project(
     Those below the class only fall and those above only rise, each kind by a function
     that never falls itself: so they stay in order, rounding included.
     """
-    at, step = projected_score(score, square, truth, C, b), 0.0
+    at, step, is_free = projected_score(score, square, truth, C, b), 0.0, False
     for r in range(b.shape[0]):
         side = 1.0 if truth > r else -1.0
         move = side * slack(at, b[r], truth > r, C)
+        is_free |= 0.0 < abs(move) < C
         if truth > r:
             moved = max(min(b[r], at - 1.0), b[r] - C)
         else:
@@ -142,6 +143,9 @@ def project(
         lag[r] += now * (moved - b[r])
         b[r] = moved
         step += move
+    if square > 1.0 and (is_free or step == 0.0):
+        # Of a long row the sum would lose what is left of multipliers near 0.
+        step = (at - score) / square
     return step
 
 
