@@ -176,3 +176,17 @@ def test_refused(make, sentence):
 def test_other_encodings_are_refused():
     with pytest.raises(DataError, match="path must be UTF-8 text; got other bytes"):
         Preferences.read_csv(io.BytesIO("better,worse\nß,a\n".encode("latin-1")), ["ß", "a"])
+
+
+@pytest.mark.parametrize("sep", ["", ",,", "\n", '"', None])
+def test_other_separators_are_refused(sep):
+    sentence = "sep must be one character, but no quote and no end of a line; got "
+    with pytest.raises(ValueError, match=f"Preferences: {sentence}"):
+        Preferences.read_csv(io.StringIO(TEXT), IDS, sep=sep)
+
+
+@pytest.mark.parametrize("name", ['"a\nn"', "a\u2028n", "a\x85n", "a\x0cn"])
+def test_ids_may_contain_what_ends_lines_elsewhere(name):
+    text = f"winner,loser\r\n{name},bob\r\nbob,{name}\r\n"
+    found = Preferences.read_csv(io.BytesIO(text.encode()), [name.strip('"'), "bob"])
+    assert found.pairs().better.tolist() == [0, 1]

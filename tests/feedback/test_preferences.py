@@ -332,6 +332,10 @@ FACTOR = "a factor must be a finite number >= 0; got"
 REFUSED_PARAMETERS = {
     "a negative factor": (lambda: -1 * CLICKS, f"{FACTOR} -1."),
     "a negative fraction": (lambda: -0.5 * CLICKS, f"{FACTOR} -0.5."),
+    "too few rows": (
+        lambda: CLICKS.components(2),
+        "n_rows must be a number of rows, 3 at least; got 2.",
+    ),
     "an infinite factor": (lambda: np.inf * CLICKS, f"{FACTOR} inf."),
     "a factor of nan": (lambda: np.nan * CLICKS, f"{FACTOR} nan."),
     "an unknown weight": (

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterable, Mapping
 from importlib import import_module
+from io import StringIO
 from itertools import chain
 from typing import IO, Any, NamedTuple
 
@@ -62,8 +63,12 @@ def columns_of_frame(frame: Any, given: Mapping[str, str | None]) -> PairColumns
 def columns_of_csv(path: Source, sep: str, given: Mapping[str, str | None]) -> PairColumns:
     """Read a text file with one pair per line, and a line of names."""
     check_source(path)
+    if not isinstance(sep, str) or len(sep) != 1 or sep in '"\r\n':
+        rule = "be one character, but no quote and no end of a line"
+        raise refusal("sep", rule, repr(sep), error=ValueError)
     try:
-        lines = (block.decode().splitlines() for block in read_text(path))
+        # Ids may contain what `splitlines` would take for the end of a line.
+        lines = (StringIO(block.decode(), newline="") for block in read_text(path))
         rows = csv.reader(
             chain.from_iterable(lines), delimiter=sep, skipinitialspace=True, strict=True
         )

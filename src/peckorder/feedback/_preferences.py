@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 from peckorder._core.errors import entry, refusal, unnamed
 from peckorder._core.text_files import Source
 from peckorder._core.typing import Floats, Frame, Ints, Labels, PathLike
-from peckorder._core.validation import is_number, not_negative, one_of, unmasked
+from peckorder._core.validation import is_number, not_negative, one_of, unmasked, whole
 from peckorder.feedback._labels_and_queries import Opinions, read_only
 from peckorder.feedback._pair_lists import GradedRows, PairList, Pairs, Part, with_first_rows
 from peckorder.feedback._pairs_by_id import (
@@ -489,6 +489,9 @@ class Preferences:
         >>> Preferences([0, 3], [2, 4]).components(5).tolist()
         [0, 1, 0, 2, 2]
         """
+        if not whole(self.last_row + 1).accepts(n_rows):
+            rule = f"be a number of rows, {self.last_row + 1} at least"
+            raise refusal("n_rows", rule, n_rows, error=ValueError)
         ends = self._links()
         ones = np.ones(len(ends[0]), dtype=bool)
         graph = sparse.coo_array((ones, ends), shape=(n_rows, n_rows))
