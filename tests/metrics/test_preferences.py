@@ -201,6 +201,16 @@ def test_pairs_without_order_are_left_out_of_metrics_of_order():
     assert evaluate(drawn, [1, 2, 3, 4], "msd")["msd"] == 2.5
 
 
+def test_disagreement_is_what_preferences_are_measured_by_if_nothing_is_said():
+    found = evaluate(Preferences([0, 1], [1, 2]), [3.0, 1.0, 2.0])
+    assert list(found.values) == ["disagreement"]
+    assert list(evaluate([1, 0, 2], [3.0, 1.0, 2.0], qid=[0, 0, 0]).values) == [
+        "ndcg@10",
+        "ap",
+        "rr",
+    ]
+
+
 def test_estimators_and_scorers_take_preferences():
     X, some = [[1.0], [2.0], [3.0]], Preferences([2, 1], [0, 0], [1.0, 3.0])
     model = RankBoost(n_rounds=2).fit(X, Preferences.from_grades([0, 1, 2], [1, 1, 2]))

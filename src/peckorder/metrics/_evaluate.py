@@ -133,7 +133,7 @@ class Evaluation(ShownAsTable):
 def evaluate(
     y_true: ArrayLike | Preferences,
     y_score: ArrayLike,
-    names: str | Iterable[str] = ("ndcg@10", "ap", "rr"),
+    names: str | Iterable[str] | None = None,
     *,
     qid: VectorLike | Iterator[Hashable] | None = None,
     ties: str = "expected",
@@ -155,7 +155,8 @@ def evaluate(
         Without `qid` the mean is over all pairs, and its interval over their connected
         components: rows that pairs lead to, over other rows. If there is one component
         only it is over pairs, and too narrow where these share rows.
-    names : str or iterable of str, default=("ndcg@10", "ap", "rr")
+    names : str or iterable of str, default=None
+        None: "ndcg@10", "ap" and "rr", or "disagreement" of preferences. There are
         "ap", "rr" (or "rr@k"), "prot", "coverage", "p@k", "recall@k", "hits@k", "rank"
         (or "rank@cap"), "ndcg" (or "ndcg@k"), "tau", "disagreement", "misranking",
         "msd", "rmsd", "mad"; of scores on the scale of the targets "rmse", "mae"; of
@@ -192,6 +193,8 @@ def evaluate(
     ndcg    0.8953  0.8155 to 0.9751        2          0
     ap      0.8333  0.7500 to 0.9167        2          0
     """
+    if names is None:
+        names = "disagreement" if isinstance(y_true, Preferences) else ("ndcg@10", "ap", "rr")
     metrics = metrics_by_name(names)
     if isinstance(y_true, Preferences):
         y_true = _comparable(y_true, metrics)
