@@ -249,6 +249,17 @@ def test_messages_on_missing_data_do_not_name_the_users_folder(tmp_path, monkeyp
     assert "<data>/it" in experiments.run(part).parts[0].left_out
 
 
+@pytest.mark.parametrize("folder", [".", "a"])
+def test_a_short_name_of_a_folder_is_replaced_as_a_whole(folder):
+    def load_from(config, folder):
+        places = f"'{folder}' or {folder}/a."
+        raise MissingDataError(f"a.b must be there as x/a.csv; got nothing in {places}")
+
+    assert experiments.run(toy(load=load_from), data=Path(folder)).parts[0].left_out == (
+        "a.b must be there as x/a.csv; got nothing in '<data>' or <data>/a."
+    )
+
+
 @pytest.mark.parametrize(
     ("argument", "value"), [("preset", "slow"), ("seed", -1), ("seed", 0.5), ("jobs", 0)]
 )

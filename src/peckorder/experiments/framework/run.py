@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -437,7 +438,11 @@ class _PartRun:
 def _without_paths(missing: MissingDataError, folder: Path | None) -> str:
     """Return the message with the user's folder written as <data>."""
     path = str(folder) if folder is not None else os.environ.get("PECKORDER_DATA")
-    return str(missing).replace(path, "<data>") if path else str(missing)
+    if not path:
+        return str(missing)
+    # As a whole: a name such as . or a is in other words, too.
+    whole_path = rf"(?<![^\s'\"]){re.escape(path)}(?=[\s'\"/\\]|\.?$|\.\s)"
+    return re.sub(whole_path, "<data>", str(missing))
 
 
 @cache
