@@ -384,6 +384,16 @@ def test_refused(tmp_path, monkeypatch, capsys, case):
     assert not (tmp_path / "new.peckorder").exists()
 
 
+def test_scores_of_a_model_and_of_a_column_are_not_both_taken(data, capsys):
+    out = data / "m.peckorder"
+    assert run(*words(data, "fit", "matches.csv", "--ranker", "MPRank", "-o", out, "--quiet")) == 0
+    more = ("--model", out, "--score", "speed")
+    sentence = check_refused(capsys, *words(data, "evaluate", "matches.csv", *more))
+    assert sentence == (
+        "evaluate: score must be left out with --model, which scores the items; got 'speed'."
+    )
+
+
 def test_items_are_asked_for(data, capsys):
     sentence = check_refused(capsys, "evaluate", data / "matches.csv", "--better", "winner")
     assert sentence == (

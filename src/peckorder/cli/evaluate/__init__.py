@@ -119,6 +119,10 @@ def run_evaluate(
 def _of_pairs(file: str, items_file: str, options: EvaluateOptions, pairs: PairOptions) -> Measured:
     """Measure scores of items against pairs of them."""
     roles: list[ColumnRole] = []
+    if options.model is not None and options.score is not None:
+        raise refusal(
+            "score", "be left out with --model, which scores the items", repr(options.score)
+        )
     model = None if options.model is None else ModelRows.of(peckorder.load(options.model))
     items = read_items(items_file, pairs, model)
     if model is not None:
