@@ -64,6 +64,43 @@ def test_fits_what_python_would(data, capsys):
     assert output_of(capsys, "rank", out, data / "teams.csv", "--sort").startswith("team,score,")
 
 
+def test_columns_that_could_be_meant_are_said(data, capsys):
+    teams = pd.read_csv(data / "teams.csv")
+    matches = pd.read_csv(data / "matches.csv").rename(columns={"margin": "goals"})
+    matches.to_csv(data / "goals.csv", index=False)
+    learnt = ("--ranker", "MPRank", "-o", data / "m.peckorder")
+    shown = output_of(capsys, *words(data, "fit", "goals.csv", *learnt))
+    assert "goals: left out (no part of a pair; see --size and --weight)" in shown
+    # Another column could be that of ids as well.
+    teams.assign(alias=teams.team.to_numpy()[::-1]).to_csv(data / "teams.csv", index=False)
+    said = check_refused(capsys, *words(data, "fit", "plain.csv", *learnt))
+    assert said == (
+        "fit: id must be given where several columns have all ids of the pairs; got team, alias. "
+        "Add --id 'team', or another."
+    )
+    output_of(capsys, *words(data, "fit", "plain.csv", "--id", "team", *learnt))
+
+
+def test_one_wrong_id_is_named(data, capsys):
+    learnt = ("--ranker", "MPRank", "-o", data / "m.peckorder")
+    text = (data / "plain.csv").read_text()
+    (data / "wrong.csv").write_text(text + "t99,t01\n")
+    said = check_refused(capsys, *words(data, "fit", "wrong.csv", *learnt))
+    assert said.endswith(f"in column 'team' of {data / 'teams.csv'}; got 't99' in row 241.")
+    with (data / "teams.csv").open("a") as file:
+        file.write("t03,1,2,3\n")
+    said = check_refused(capsys, *words(data, "fit", "plain.csv", *learnt))
+    assert said.endswith("must have every id once; got 't03' in rows 4 and 41.")
+
+
+@pytest.mark.parametrize("file", ["plain.csv", "matches.csv"])
+@pytest.mark.parametrize("command", [("fit", "--ranker", "RankBoost"), ("compare",)])
+def test_pairs_without_items_are_told_from_a_table(data, capsys, file, command):
+    said = check_refused(capsys, command[0], data / file, *command[1:], "-o", data / "out")
+    assert "must be rows with features and something to predict; got pairs of items" in said
+    assert "Give the features of items, by --items FILE" in said
+
+
 def test_settings_do_best_on_pairs_left_out(data, capsys):
     out = data / "m.peckorder"
     more = ("--ranker", "RankBoost", "-o", out)

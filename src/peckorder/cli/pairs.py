@@ -49,6 +49,10 @@ class PairsOfItems:
     notes: tuple[str, ...]
 
 
+_UNUSED: Final = "no part of a pair; see --size and --weight"
+# A column with this share of the ids of pairs is that of ids, with some wrong ones.
+_MOST: Final = 0.5
+
 # Where intervals are over pairs that all are connected.
 TOO_NARROW: Final = (
     "All pairs are connected: intervals are over pairs, and too narrow where pairs share items."
@@ -148,6 +152,8 @@ def read_pairs(
     better, worse = ([row_of[value] for value in end.tolist()] for end in ends)
     preferences = Preferences(better, worse, weight, size)
     roles = [ColumnRole(name, _ROLES[role], reasons[role]) for role, name in found.items()]
+    unused = [name for name in columns.names if name not in found.values()]
+    roles += [ColumnRole(name, Role.IGNORED, _UNUSED) for name in unused]
     column_roles = (*roles, ColumnRole(id_column, Role.ITEM, why))
     return PairsOfItems(preferences, id_column, column_roles, (*columns.notes, *items.notes))
 
@@ -177,20 +183,35 @@ def _id_column(items: Columns, ends: Sequence[Array], given: str | None) -> tupl
         return given, "--id"
     usual = [name for name in items.names if words.first_named([name], words.ITEM | words.ID)]
     others = [name for name in items.names if name not in usual]
-    for names, why in ((usual, "its name"), (others, "it has all ids of the pairs")):
-        for name in names:
-            ids = items.arrays[name]
-            is_known = (bool(are_among(like(end, ids), ids).all()) for end in ends)
-            if len(set(ids.tolist())) == len(ids) and all(is_known):
-                return name, why
+    share = {name: _share_known(ends, items.arrays[name]) for name in items.names}
+    whole = [name for name in items.names if share[name] == 1.0]
+    by_name = [name for name in whole if name in usual]
+    if by_name:
+        return by_name[0], "its name"
+    if len(whole) > 1:
+        rule = "be given where several columns have all ids of the pairs"
+        raise refusal("id", rule, listed(whole), hint=f"Add --id {short(whole[0])}, or another.")
+    if whole:
+        return whole[0], "it has all ids of the pairs"
     if usual:
         return usual[0], "its name"
+    # An id that is wrong, or there twice, is then named.
+    likeliest = max(others, key=lambda name: share[name])
+    if share[likeliest] >= _MOST:
+        return likeliest, "it has most ids of the pairs"
     raise refusal(
         items.source,
         "have a column with the ids of the pairs",
         listed(items.names),
         hint="Add --id NAME.",
     )
+
+
+def _share_known(ends: Sequence[Array], ids: Array) -> float:
+    """Return the share of ids of pairs in a column, below 1 if one is there twice."""
+    known = np.concatenate([are_among(like(end, ids), ids) for end in ends])
+    share = float(known.mean()) if len(known) else 0.0
+    return share if len(set(ids.tolist())) == len(ids) else min(share, _MOST)
 
 
 def _check_full(columns: Columns, name: str) -> None:

@@ -133,6 +133,19 @@ def _no_query(columns: Columns, name: str, has_lists: bool) -> str:
     return "since rows of one do not stand together" if is_scattered else ""
 
 
+def _refuse_pairs(columns: Columns) -> None:
+    """Refuse a table that has pairs of items and nothing else."""
+    found = words.pair_columns(columns.names)
+    if "better" in found and set(found.values()) == set(columns.names):
+        raise refusal(
+            columns.source,
+            "be rows with features and something to predict",
+            f"pairs of items, {', '.join(map(repr, columns.names))}",
+            hint="Give the features of items, by --items FILE; without any there is "
+            "peckorder.rank_items. If they are no pairs, add --target NAME.",
+        )
+
+
 def find_people(columns: Columns, names: Sequence[str]) -> str | None:
     """Find people by their usual names, of whom most have several rows."""
     found = words.first_named(names, words.USER)
@@ -147,6 +160,7 @@ def find_target(columns: Columns, names: Sequence[str], *, may_drop: bool = True
 
     `may_drop`: other columns with such a name are features, unless they are left out.
     """
+    _refuse_pairs(columns)
     found = _by_strength(names, words.TARGET)
     found.sort(key=lambda name: not _differs(columns.arrays[name]))
     notes = _others("target", found, "what is to be predicted")
