@@ -232,7 +232,7 @@ def test_cutoffs_are_refused(cutoffs):
 def test_metrics_without_a_cutoff_are_refused(metric, hint):
     sentence = (
         "RankingCurveDisplay: metric must be one that has a cut-off ('rr', 'p', "
-        "'recall', 'hits', 'rank', 'ndcg'), with what is good or the gain in brackets "
+        "'recall', 'hits', 'rank', 'ndcg', 'err'), with what is good or the gain in brackets "
         f"if need be ('p(2)', 'ndcg(exponential)'); got {metric!r}.{hint}"
     )
     with refuses(sentence):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
@@ -69,7 +69,12 @@ def test_blocks_do_not_show(name, form, block, monkeypatch):
     options = {"max_iter": 3, "shuffle": True, "random_state": 5}
     whole = make(name, **options).fit(X, y)
     monkeypatch.setattr(base, "BLOCK", block)
-    assert same(shown(make(name, **options).fit(X, y), X), shown(whole, X))
+    found, expected = shown(make(name, **options).fit(X, y), X), shown(whole, X)
+    if name == "rbf constant":
+        # Its coefficients are no integers: in several passes blocks add them up in parts.
+        for part in ("dual_coef_", "decision_function"):
+            assert_allclose(found.pop(part), expected.pop(part), rtol=1e-12, atol=1e-13)
+    assert same(found, expected)
 
 
 @every_learner
@@ -109,6 +114,8 @@ def test_progressive_is_to_predict_and_then_to_learn(name, seed, intercept):
     # In integers, so that no rounding tells the two ways of averaging apart.
     X, y = integer_data(seed, n=25, k=K)
     view = {"fit_intercept": intercept, "unit_norm": False, "classes": CLASSES}
+    if name == "rbf perceptron":
+        view |= {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0}
     said = make(name, **view).progressive(X, y)
     model = make(name, **view).partial_fit(X[:1], y[:1])
     step_by_step = []
@@ -181,7 +188,7 @@ def test_shuffled_rows_keep_their_numbers(name):
         number = order[expected["support_"]]
         sorter = np.argsort(number)
         expected["support_"] = number[sorter]
-        expected["dual_coef_"] = expected["dual_coef_"][sorter]
+        expected["dual_coef_"] = expected["dual_coef_"][..., sorter]
     assert same(shuffled, expected)
 
 
@@ -223,10 +230,12 @@ def test_fit_forgets_what_went_before(name):
 @every_learner
 @pytest.mark.parametrize("order", [("dense", "csr"), ("messy", "dense", "messy")])
 def test_batches_may_come_in_different_forms(name, order):
-    # In integers, so that the order of a sum does not matter.
-    X, y = integer_data(10, N, k=K)
+    # In integers, so that the order of a sum does not matter; halves, where an error is
+    # shared by two classes of three.
+    k = 3 if name.startswith("uniform") else K
+    X, y = integer_data(10, N, k=k)
     view = {"unit_norm": False} if name != "normalized" else {"fit_intercept": False}
-    model = make(name, classes=CLASSES, **view)
+    model = make(name, classes=range(1, k + 1), **view)
     size = N // len(order)
     for i, form in enumerate(order):
         some = slice(i * size, (i + 1) * size)

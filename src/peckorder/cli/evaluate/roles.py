@@ -62,7 +62,7 @@ def find_roles(
     >>> from peckorder.cli.evaluate.roles import find_roles
     >>> from peckorder.tables.columns import Columns
     >>> names = ("customer", "stars", "score", "position")
-    >>> table = Columns({name: np.arange(2) for name in names}, "ranked.csv")
+    >>> table = Columns({name: np.arange(4) // 2 for name in names}, "ranked.csv")
     >>> find_roles(table, {})[:4]
     ('stars', 'score', None, 'customer')
     """
