@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from peckorder import (
     AggregatePRank,
@@ -139,7 +140,10 @@ def _by_learners(weak: Any, rows: Any = X) -> Case:
         values = [ranking(rows[:20]) for ranking in fitted.own_rankings_]
         return [fitted.predict(NEW), fitted.weak_rankers_["feature"], *values]
 
-    return Case(lambda: model.fit(rows, Y), ask, lambda m: m.set_params(n_rounds=9).fit(rows, Y))
+    # A model of its own each time: some tests go on learning.
+    return Case(
+        lambda: clone(model).fit(rows, Y), ask, lambda m: m.set_params(n_rounds=9).fit(rows, Y)
+    )
 
 
 def _boosted_classes(rows: Any = X, y: Any = Y, weight: Any = None, **options: Any) -> Case:
