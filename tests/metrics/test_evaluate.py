@@ -288,14 +288,20 @@ def test_a_name_with_the_wrong_brackets_is_refused(name, rule):
         evaluate(Y, GOOD, name)
 
 
-@pytest.mark.parametrize("names", [5, None, [], ()])
+@pytest.mark.parametrize("names", [5, [None], [], ()])
 def test_no_names_are_refused(names):
     sentence = (
         "evaluate: names must be one metric or several, such as 'ap' or ['ap', "
         f"'ndcg@10']; got {names if names != () else []!r}."
     )
-    with pytest.raises(ValueError, match=exactly(sentence)):
+    if names == [None]:
+        sentence = "evaluate: names must be a metric such as 'ap', 'ap(top)', 'ndcg@10'; got None."
+    with pytest.raises(ValueError, match=exactly(sentence).removesuffix("$")):
         evaluate(Y, GOOD, names)
+
+
+def test_no_names_at_all_are_the_usual_metrics():
+    assert list(evaluate(Y, GOOD, None, qid=QID)) == ["ndcg@10", "ap", "rr"]
 
 
 @pytest.mark.parametrize("seed", [-1, "a", 0.5])

@@ -158,7 +158,8 @@ def evaluate(
     names : str or iterable of str, default=None
         None: "ndcg@10", "ap" and "rr", or "disagreement" of preferences. There are
         "ap", "rr" (or "rr@k"), "prot", "coverage", "p@k", "recall@k", "hits@k", "rank"
-        (or "rank@cap"), "ndcg" (or "ndcg@k"), "tau", "disagreement", "misranking",
+        (or "rank@cap"), "ndcg" (or "ndcg@k"), "err" (or "err@k"), "rbp" (or "rbp(p)"),
+        "rprec", "bpref", "graded_ap", "tau", "disagreement", "misranking",
         "msd", "rmsd", "mad"; of scores on the scale of the targets "rmse", "mae"; of
         predicted classes, which must be numbers, "qwk", "macro_mae"; or the names of
         their functions, "map", "mrr". What is good may follow in brackets, "ap(top)",
