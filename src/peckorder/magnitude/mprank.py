@@ -366,7 +366,7 @@ class MPRank(SquaredModel, stored=True):
     ==========================  ==============================  =====================
 
     Preferences take O(m) memory for m pairs: O(m d + n d^2) time at most with a linear
-    kernel, O(m) more an iteration of "cg", and the same as labels with others. Pairs
+    kernel, O(m) more per iteration of "cg", and the same as labels with others. Pairs
     from grades are listed. There are no sweeps over pairs.
 
     Features that are collinear up to rounding share one coefficient as in the minimum,
