@@ -237,6 +237,24 @@ def test_data_are_read_anew_in_every_run(tmp_path):
     assert experiments.run(experiment).parts[0].data != first
 
 
+def test_results_of_other_data_are_not_said_to_be_taken_over(tmp_path):
+    path, journal = written(tmp_path / "x", "1"), tmp_path / "j"
+    experiment = toy(load=lambda config, folder: np.array([float(path.read_text())]))
+    experiments.run(experiment, journal=journal)
+    path.write_text("2")
+    assert experiments.run(experiment, journal=journal).n_resumed == 0
+    assert experiments.run(experiment, journal=journal).n_resumed == 4
+
+
+def test_messages_on_missing_data_name_a_file(tmp_path):
+    def load_from(config, folder):
+        raise MissingDataError(f"{folder} must have 15 users; got 3.")
+
+    path = written(tmp_path / "mine.csv", "1")
+    part = experiments.run(toy(load=load_from), data=path).parts[0]
+    assert part.left_out == "mine.csv must have 15 users; got 3."
+
+
 def test_messages_on_missing_data_do_not_name_the_users_folder(tmp_path, monkeypatch):
     def load_from(config, folder):
         raise MissingDataError(f"load_it: nothing in {folder or tmp_path}/it.")

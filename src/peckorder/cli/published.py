@@ -132,7 +132,7 @@ def run_reproduce(name: str | None, options: ReproduceOptions, output: OutputOpt
     if not any(part.units for part in outcome.parts):
         # Files of an earlier run are worth more than a page without a figure.
         journal.unlink()
-        gone = "; ".join(dict.fromkeys(part.left_out for part in outcome.parts if part.left_out))
+        gone = " ".join(dict.fromkeys(part.left_out for part in outcome.parts if part.left_out))
         raise refusal("nothing could be run", hint=gone, error=FileNotFoundError)
     words = ["peckorder", "reproduce", name, "--preset", preset, "--seed", str(seed)]
     if data is not None:

@@ -70,6 +70,8 @@ class Journal:
         self.path = path
         self.put_aside: Path | None = None
         self._entries: dict[tuple[str, int, str], Entry] = {}
+        # How many results were there already, of these very data.
+        self.n_found = 0
         head = json.dumps({"run": as_json(run)}, sort_keys=True)
         self._file = path.open("a+b")
         _lock(self._file, path)
@@ -85,9 +87,6 @@ class Journal:
         self._file.truncate(valid)
         if valid == 0:
             self._write(head)
-
-    def __len__(self) -> int:
-        return len(self._entries)
 
     def _read(self, head: str) -> int:
         """Read the entries of an earlier run; return the length of the valid part."""
@@ -116,7 +115,9 @@ class Journal:
 
     def find(self, part: str, unit: int, data: str) -> Entry | None:
         """Return the result of repetition `unit` of a part on these data, if any."""
-        return self._entries.get((part, unit, data))
+        found = self._entries.get((part, unit, data))
+        self.n_found += found is not None
+        return found
 
     def add(self, part: str, unit: int, data: str, entry: Entry) -> None:
         """Store the result of a repetition."""
@@ -296,13 +297,12 @@ def run(
     total = sum(part.count(config) for part in experiment.parts)
     report_progress = on_progress or (lambda done, total, label: None)
     report_progress(0, total, "Reading data")
-    book, n_resumed, put_aside = None, 0, None
+    book = None
     if journal is not None:
         names = {"experiment": experiment.name, "preset": preset, "seed": seed}
         settings = asdict(config)
         names["source"] = source
         book = Journal(journal, {**names, "settings": settings, "versions": versions})
-        n_resumed, put_aside = len(book), book.put_aside
     outcomes, done = [], 0
     try:
         for part in experiment.parts:
@@ -323,8 +323,8 @@ def run(
         int(seed),
         versions,
         parts,
-        n_resumed,
-        put_aside,
+        0 if book is None else book.n_found,
+        None if book is None else book.put_aside,
         source,
         ratings is not None,
     )
@@ -436,13 +436,14 @@ class _PartRun:
 
 
 def _without_paths(missing: MissingDataError, folder: Path | None) -> str:
-    """Return the message with the user's folder written as <data>."""
+    """Return the message with the user's folder written as <data>, a file by its name."""
     path = str(folder) if folder is not None else os.environ.get("PECKORDER_DATA")
     if not path:
         return str(missing)
     # As a whole: a name such as . or a is in other words, too.
     whole_path = rf"(?<![^\s'\"]){re.escape(path)}(?=[\s'\"/\\]|\.?$|\.\s)"
-    return re.sub(whole_path, "<data>", str(missing))
+    name = Path(path).name if Path(path).is_file() else "<data>"
+    return re.sub(whole_path, lambda match: name, str(missing))
 
 
 @cache
